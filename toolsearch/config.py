@@ -1,0 +1,113 @@
+"""Values the core works with, as plain data. Nothing here reads a file, the environment or the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from toolsearch.query import SIGNAL_NAMES, SignalName
+
+FORMAT_VERSION = 1
+"""Version of the snapshot folder. Another number cannot be opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bm25Parameters:
+    """Free parameters of BM25 and the weights of the text fields (Robertson, Zaragoza and Taylor, CIKM 2004).
+
+    Attributes:
+        k1: Saturation of term frequency, > 0.
+        b: Strength of length normalisation, 0..1.
+        fields: Field name -> weight, > 0; a field that is not named is not indexed.
+    """
+
+    k1: float = 1.2
+    b: float = 0.4
+    fields: Mapping[str, float] = field(
+        default_factory=lambda: MappingProxyType(
+            {
+                "name": 3.0,
+                "aliases": 3.0,
+                "title": 2.0,
+                "does": 2.0,
+                "use_when": 1.0,
+                "examples": 1.0,
+                "parameters": 1.0,
+                "tags": 1.0,
+                "domain": 1.0,
+            }
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """A set of signal weights and how they combine.
+
+    Attributes:
+        weights: Signal -> weight >= 0.
+        gated: True: context signals (readiness, reliability, freshness, cost) are scaled by relevance, so that they
+            reorder relevant tools and cannot lift an irrelevant one. False: plain weighted sum.
+    """
+
+    weights: Mapping[SignalName, float]
+    gated: bool
+
+    def with_overrides(self, overrides: Mapping[SignalName, float]) -> dict[SignalName, float]:
+        """Return the weights in signal order, overrides applied."""
+        return {name: float(overrides.get(name, self.weights.get(name, 0.0))) for name in SIGNAL_NAMES}
+
+
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {
+        "seed": Profile(
+            weights=MappingProxyType(
+                {
+                    "semantic": 0.30,
+                    "lexical": 0.20,
+                    "input_readiness": 0.20,
+                    "reliability": 0.15,
+                    "freshness": 0.10,
+                    "cost": 0.05,
+                }
+            ),
+            gated=False,
+        ),
+        "default": Profile(
+            weights=MappingProxyType(
+                {
+                    "semantic": 0.50,
+                    "lexical": 0.35,
+                    "experience": 0.15,
+                    "input_readiness": 0.10,
+                    "reliability": 0.08,
+                    "freshness": 0.15,
+                    "cost": 0.03,
+                }
+            ),
+            gated=True,
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchLimits:
+    """Sizes and floors of one search.
+
+    Attributes:
+        depth: Documents each recall lane may bring.
+        relevance_floor: Relevance in [0, 1] below which a tool does not fit the request.
+        duplicate_similarity: Cosine of two positive texts from which on they are near-duplicates.
+        few: Candidates when the intent is clear.
+        many: Candidates when several clauses or read-only tools must be combined.
+        writes: Write tools offered at once.
+    """
+
+    depth: int = 100
+    relevance_floor: float = 0.2
+    duplicate_similarity: float = 0.95
+    few: int = 5
+    many: int = 8
+    writes: int = 2

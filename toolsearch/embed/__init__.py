@@ -1,0 +1,1 @@
+"""Text -> unit vectors. One encoder a file, each behind `protocol.Encoder`."""

@@ -1,0 +1,177 @@
+"""Every error that toolsearch raises on purpose, named by what the caller must do.
+
+```
+ToolSearchError                one base to catch
+  ContractError                the tool description is wrong: fix the source    (.source, .path, .hint)
+    UnsupportedFormat          no reader knows this file
+    UnresolvedReference        a $ref leads nowhere, or out of its document
+  RequestError                 the request is wrong: change the request         (.field)
+  UnknownTool                  no such tool for this principal, or at all: the two are not told apart
+  UnknownTrace                 no decision record under this trace_id for this principal
+  AuthenticationError          the credentials are missing or wrong: send valid ones
+  PolicyError                  the rules are wrong: an administrator must act   (never carries a tool name)
+  IndexStateError              the index does not fit this program              (.found, .expected)
+    IndexMissing               nothing is there: build it
+    IndexFormatMismatch        written by another format version: rebuild it
+    AnalyzerMismatch           tokenised by another analyzer: rebuild it
+    EncoderMismatch            embedded by another model: rebuild it, or name that model
+    IndexCorrupt               a file is damaged or missing: rebuild it
+    IndexLocked                another process owns the registry: talk to it, or stop it
+  MissingExtraError            a package is missing: the message is the pip command
+```
+
+A message has the offending value, the limit and the next step. `code` is stable and machine-readable; `status` is
+the HTTP status the sidecar answers with.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ToolSearchError(Exception):
+    """Base of all errors raised on purpose."""
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+
+
+class ContractError(ToolSearchError):
+    """A tool description cannot be read; fix the source.
+
+    Attributes:
+        source: File name or label of the input, if known.
+        path: Where in it: line and column, or a JSON pointer.
+        hint: What to write instead, if that is known.
+    """
+
+    code = "contract_invalid"
+    status = 422
+
+    def __init__(self, message: str, *, source: str = "", path: str = "", hint: str = "") -> None:
+        place = ":".join(part for part in (source, path) if part)
+        text = f"{place}: {message}" if place else message
+        super().__init__(f"{text} ({hint})" if hint else text)
+        self.source, self.path, self.hint = source, path, hint
+
+
+class UnsupportedFormat(ContractError):
+    """No reader recognises the input."""
+
+    code = "format_unsupported"
+
+
+class UnresolvedReference(ContractError):
+    """A `$ref` or schema name cannot be resolved inside its document."""
+
+    code = "reference_unresolved"
+
+
+class RequestError(ToolSearchError):
+    """The request is malformed or out of limits; change the request.
+
+    Attributes:
+        field: The request field at fault, if one is.
+    """
+
+    code = "request_invalid"
+    status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class UnknownTool(ToolSearchError):
+    """The principal can see no tool of that name. Hidden and absent tools give the same error."""
+
+    code = "tool_unknown"
+    status = 404
+
+
+class UnknownTrace(ToolSearchError):
+    """The principal has no decision record under that trace_id."""
+
+    code = "trace_unknown"
+    status = 404
+
+
+class AuthenticationError(ToolSearchError):
+    """Credentials are missing, expired or wrong; send valid ones."""
+
+    code = "unauthenticated"
+    status = 401
+
+
+class PolicyError(ToolSearchError):
+    """The access rules are wrong, or the caller lacks the role for this call. Never carries a tool name."""
+
+    code = "policy_invalid"
+    status = 403
+
+
+class IndexStateError(ToolSearchError):
+    """The index on disk does not fit this program.
+
+    Attributes:
+        found: What is there.
+        expected: What this program needs.
+    """
+
+    code = "index_unusable"
+    status = 503
+
+    def __init__(self, message: str, *, found: str = "", expected: str = "") -> None:
+        super().__init__(message)
+        self.found, self.expected = found, expected
+
+
+class IndexMissing(IndexStateError):
+    """There is no index at that path."""
+
+    code = "index_missing"
+
+
+class IndexFormatMismatch(IndexStateError):
+    """The snapshot was written by another format version."""
+
+    code = "index_format_mismatch"
+
+
+class AnalyzerMismatch(IndexStateError):
+    """The snapshot was tokenised by another analyzer version."""
+
+    code = "index_analyzer_mismatch"
+
+
+class EncoderMismatch(IndexStateError):
+    """The snapshot was embedded by another encoder."""
+
+    code = "index_encoder_mismatch"
+
+
+class IndexCorrupt(IndexStateError):
+    """A snapshot file is missing, truncated or fails its checksum."""
+
+    code = "index_corrupt"
+
+
+class IndexLocked(IndexStateError):
+    """Another process owns the registry of this index."""
+
+    code = "index_locked"
+
+
+class MissingExtraError(ToolSearchError):
+    """An optional package is not installed.
+
+    Attributes:
+        extra: The extra that brings it.
+    """
+
+    code = "extra_missing"
+    status = 501
+
+    def __init__(self, *, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'toolsearch[{extra}]'")
+        self.extra = extra

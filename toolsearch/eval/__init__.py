@@ -1,0 +1,1 @@
+"""Qrels, runs, metrics, significance, cases and reports."""

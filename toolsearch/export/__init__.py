@@ -1,0 +1,1 @@
+"""ToolContract -> the shape a provider takes. One writer a file."""

@@ -1,0 +1,1 @@
+"""Snapshots: postings, vectors, experience, and the DocSet they are searched over."""

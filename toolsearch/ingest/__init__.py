@@ -1,0 +1,1 @@
+"""Outside formats -> ToolContract. One reader a file."""

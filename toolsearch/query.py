@@ -1,0 +1,151 @@
+"""What is asked, and on whose behalf: SearchRequest, Principal, Outcome.
+
+A Principal is made by the caller of the library, or at the server from a verified token. The request can only narrow
+what the principal may see (`restrict`), never widen it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints
+
+from toolsearch.contract import Frozen, SideEffectField
+
+MAX_QUERY_CHARS = 8_000
+"""Longest request text; an agent's turn fits, a pasted document does not."""
+
+MAX_K = 100
+"""Largest candidate count a request may ask for."""
+
+Label = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+TraceId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
+
+
+def _speaks(text: str) -> str:
+    if not any(not char.isspace() and unicodedata.category(char) not in {"Cc", "Cf", "Cs"} for char in text):
+        raise ValueError("is empty; write what the user wants done")
+    return re.sub(r"[\ud800-\udfff]", "�", text)
+
+
+class Restriction(Frozen):
+    """A narrowing of what is visible. An empty field narrows nothing; every stated one must hold."""
+
+    servers: tuple[Label, ...] = ()
+    domains: tuple[Label, ...] = ()
+    tools: tuple[Label, ...] = Field(
+        default=(), description="Tool names or `server/name`; others are not visible."
+    )
+    exclude_tools: tuple[Label, ...] = ()
+    max_side_effect: SideEffectField | None = None
+
+
+class Principal(Frozen):
+    """On whose behalf tools are searched. Absent facts satisfy no requirement."""
+
+    subject: Label = "anonymous"
+    tenant: Label | None = None
+    environment: Label | None = None
+    roles: tuple[Label, ...] = ()
+    scopes: tuple[Label, ...] = ()
+    restrictions: tuple[Restriction, ...] = ()
+
+    def narrowed(self, restriction: Restriction) -> Principal:
+        """Return the principal with one more restriction; what was visible can only shrink."""
+        return self.model_copy(update={"restrictions": (*self.restrictions, restriction)})
+
+
+class Mode(StrEnum):
+    """Which recall lanes take part."""
+
+    HYBRID = "hybrid"
+    LEXICAL = "lexical"
+    VECTOR = "vector"
+
+
+class Detail(StrEnum):
+    """How much of each tool is handed out."""
+
+    NAME = "name"
+    SIGNATURE = "signature"
+    FULL = "full"
+
+
+class DefinitionFormat(StrEnum):
+    """The shape of `definition`."""
+
+    NATIVE = "native"
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    ANTHROPIC_REFERENCE = "anthropic_reference"
+    MCP = "mcp"
+
+
+SignalName = Literal[
+    "semantic", "lexical", "experience", "input_readiness", "reliability", "freshness", "cost"
+]
+SIGNAL_NAMES: tuple[SignalName, ...] = (
+    "semantic",
+    "lexical",
+    "experience",
+    "input_readiness",
+    "reliability",
+    "freshness",
+    "cost",
+)
+
+WeightValue = Annotated[float, Field(ge=0, le=10)]
+
+
+class SearchRequest(Frozen):
+    """One request for candidate tools."""
+
+    text: Annotated[str, StringConstraints(max_length=MAX_QUERY_CHARS), AfterValidator(_speaks)]
+    k: int | None = Field(default=None, ge=1, le=MAX_K, description="At most this many; None = by situation.")
+    inputs: dict[str, Any] = Field(default_factory=dict, description="Parameter values already at hand.")
+    restrict: Restriction | None = Field(default=None, description="Narrows the principal for this request.")
+    mode: Mode = Mode.HYBRID
+    profile: Literal["default", "seed"] = "default"
+    weights: dict[SignalName, WeightValue] = Field(
+        default_factory=dict, description="Overrides of the profile."
+    )
+    token_budget: int | None = Field(default=None, ge=0, le=10_000_000)
+    detail: Detail = Detail.FULL
+    format: DefinitionFormat = DefinitionFormat.NATIVE
+    always_on: tuple[Label, ...] = Field(
+        default=(), description="Tool names or refs listed apart, if visible."
+    )
+    loaded: tuple[Label, ...] = Field(default=(), description="Refs the model already has.")
+    now: AwareDatetime | None = Field(
+        default=None, description="The moment of the request; None = the clock."
+    )
+    trace_id: TraceId | None = None
+
+
+class OutcomeStatus(StrEnum):
+    """How a call that followed a search ended."""
+
+    SUCCESS = "success"
+    TOOL_ERROR = "tool_error"
+    TIMEOUT = "timeout"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+
+
+class Outcome(Frozen):
+    """What became of a tool that was called after a search."""
+
+    ref: Label = Field(description="`server/name@version`, or `server/name` for the newest version.")
+    status: OutcomeStatus
+    trace_id: TraceId | None = None
+    latency_ms: float | None = Field(default=None, ge=0, le=86_400_000)
+    at: AwareDatetime | None = None
+
+
+def aware_now(now: datetime | None, clock: datetime) -> datetime:
+    """Return the moment a request speaks of: its own, or the clock's."""
+    return clock if now is None else now

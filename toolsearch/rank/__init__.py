@@ -1,0 +1,1 @@
+"""The stages of a search, as pure functions over plain data."""

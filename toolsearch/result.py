@@ -1,0 +1,158 @@
+"""The answer: a small, permitted, explained CandidateSet, and the decision record kept of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from toolsearch.contract import Frozen, SideEffectField
+from toolsearch.explain import Explanation, Reason, SignalValue
+
+
+class OutcomeKind(StrEnum):
+    """What kind of answer this is."""
+
+    CANDIDATES = "candidates"
+    CLARIFY = "clarify"
+    NO_TOOL = "no_tool"
+
+
+class MissingInput(Frozen):
+    """A required input that is not at hand, and where it can come from."""
+
+    field: str
+    ask: bool = Field(description="True: only the user can say; False: a visible read-only tool produces it.")
+    obtain_from: tuple[str, ...] = Field(default=(), description="Refs of visible read-only producers.")
+    forbidden_to_infer: bool = False
+
+
+class InputState(Frozen):
+    """Which required inputs are at hand."""
+
+    ready: dict[str, Any] = Field(
+        default_factory=dict, description="Field -> value given or found in the request."
+    )
+    missing: tuple[MissingInput, ...] = ()
+
+
+class Alternative(Frozen):
+    """A near-duplicate of a candidate, folded under it."""
+
+    ref: str
+    score: float
+    similarity: float = Field(ge=0, le=1)
+
+
+class Candidate(Frozen):
+    """One tool of the answer."""
+
+    rank: int = Field(ge=1)
+    ref: str
+    title: str
+    score: float = Field(ge=0, le=1)
+    signals: dict[str, SignalValue] = Field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    cautions: tuple[Reason, ...] = ()
+    inputs: InputState = InputState()
+    side_effect: SideEffectField
+    side_effect_inferred: bool = False
+    approval: str | None = None
+    clauses: tuple[int, ...] = Field(
+        default=(), description="Which clauses of the request it answers, from 0."
+    )
+    alternatives: tuple[Alternative, ...] = ()
+    already_loaded: bool = False
+    definition: dict[str, Any] | None = None
+
+
+class AlwaysOn(Frozen):
+    """A tool the model always has, listed apart from the ranking."""
+
+    ref: str
+    title: str
+    already_loaded: bool = False
+    definition: dict[str, Any] | None = None
+
+
+class Withheld(Frozen):
+    """A visible, relevant tool that is not offered yet, and what would unlock it."""
+
+    ref: str
+    reason: Reason
+    unlock: str
+
+
+class Clarify(Frozen):
+    """What must be asked of the user before the best candidate can be called."""
+
+    ref: str
+    fields: tuple[str, ...]
+    question: str
+
+
+class NearMiss(Frozen):
+    """A tool below the floor: for the log, not for the model."""
+
+    ref: str
+    score: float
+
+
+class TokenMetrics(Frozen):
+    """Estimated prompt tokens of definitions: everything visible against what was returned."""
+
+    baseline: int = Field(ge=0)
+    returned: int = Field(ge=0)
+    savings_percent: float
+
+
+class CandidateSet(Frozen):
+    """The answer to one SearchRequest."""
+
+    trace_id: str
+    catalog_version: str = Field(
+        description="Hash of the visible view: changes when a visible contract does."
+    )
+    tools_hash: str = Field(description="Hash of the tools handed out, in order.")
+    outcome: OutcomeKind
+    visible_tools: int = Field(ge=0)
+    candidates: tuple[Candidate, ...] = ()
+    always_on: tuple[AlwaysOn, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    clarify: Clarify | None = None
+    message: str = Field(description="One sentence for the model or the log.")
+    near_misses: tuple[NearMiss, ...] = Field(default=(), description="Only when nothing fits: for the log.")
+    token_metrics: TokenMetrics
+    timings_ms: dict[str, float] = Field(default_factory=dict)
+
+
+class ScoreExplanation(Frozen):
+    """`explain`: how one visible tool scored for one request, whether or not it was returned."""
+
+    trace_id: str
+    ref: str
+    rank: int | None = Field(description="Position before diversity and sizes; None if it was not recalled.")
+    returned: bool
+    score: Explanation
+    reasons: tuple[Reason, ...] = ()
+    cautions: tuple[Reason, ...] = ()
+
+
+class VisibilityReport(Frozen):
+    """`why-not`, for administrators: the decision about one tool and the rule that made it."""
+
+    ref: str
+    allowed: bool
+    rule: str
+    reason: str
+
+
+class ToolSummary(Frozen):
+    """One line of `GET /v1/tools`."""
+
+    ref: str
+    title: str
+    does: str
+    side_effect: SideEffectField
+    fingerprint: str

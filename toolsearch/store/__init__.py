@@ -1,0 +1,1 @@
+"""The DuckDB registry: contracts and versions, rules, outcomes, decisions, sessions, embedding cache."""

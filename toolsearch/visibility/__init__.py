@@ -1,0 +1,1 @@
+"""Principal and rules -> Decision -> DocSet. Imports neither index, rank nor embed."""
