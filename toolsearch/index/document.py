@@ -1,0 +1,168 @@
+"""ToolDocument: the texts of one contract that search reads.
+
+Positive text (what the tool is for) and negative text (what it is not for) never mix: `does_not`,
+`do_not_use_when` and `adjacent_tools` name the business of *other* tools, so a word of theirs must not lift
+this one. Examples are requests, not descriptions: they are embedded apart, as vectors of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from toolsearch.analysis.identifiers import identifier_words
+from toolsearch.contract import ToolContract
+
+FIELD_NAMES = ("name", "aliases", "title", "does", "use_when", "examples", "parameters", "tags", "domain")
+"""The text fields in their fixed order; their weights stand in `toolsearch.config.Bm25Parameters`."""
+
+LOCAL_SERVER = "local"
+"""The server of contracts that name none; it says nothing and is not indexed."""
+
+MAX_SCHEMA_DEPTH = 6
+MAX_PARAMETERS = 200
+MAX_PARAMETER_TEXT = 300
+"""Characters of one parameter's description that are indexed; what follows is syntax and examples."""
+MAX_ENUM_VALUES = 24
+
+_POSITIVE_BUDGET = {"head": 240, "does": 640, "use_when": 320, "parameters": 160}
+"""Characters each part of `positive_text` may take: together about 256 tokens of English."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDocument:
+    """What is indexed for one contract.
+
+    Attributes:
+        fields: Field name -> text, in the order of FIELD_NAMES; a line is a phrase, empty fields are absent.
+        positive_text: What is embedded: the best content first, about 256 tokens.
+        examples: Typical requests, each embedded as a vector of its own.
+        negatives: Sentences that say what the tool is not for (`does_not`, then `do_not_use_when`).
+    """
+
+    fields: Mapping[str, str]
+    positive_text: str
+    examples: tuple[str, ...]
+    negatives: tuple[str, ...]
+
+
+def tool_document(contract: ToolContract) -> ToolDocument:
+    """Return the texts of a contract that search reads. Depends on the contract alone."""
+    identity, capability, selection = contract.identity, contract.capability, contract.selection
+    server = "" if identity.server == LOCAL_SERVER else identity.server
+    texts: dict[str, Iterable[str]] = {
+        "name": [identity.name],
+        "aliases": identity.aliases,
+        "title": [identity.title],
+        "does": [capability.does],
+        "use_when": selection.use_when,
+        "examples": capability.examples,
+        "parameters": _parameter_texts(contract),
+        "tags": capability.tags,
+        "domain": [identity.domain, server],
+    }
+    joined = {field: "\n".join(_distinct(texts[field])) for field in FIELD_NAMES}
+    return ToolDocument(
+        fields=MappingProxyType({field: text for field, text in joined.items() if text}),
+        positive_text=_positive_text(contract),
+        examples=_distinct(capability.examples),
+        negatives=_distinct((*capability.does_not, *selection.do_not_use_when)),
+    )
+
+
+def parameter_names(contract: ToolContract) -> tuple[str, ...]:
+    """Return the top-level parameter names: the required, then those of the schema, then of the semantics."""
+    properties = contract.input_schema.get("properties")
+    declared = properties if isinstance(properties, Mapping) else {}
+    return _distinct((*contract.required_inputs, *map(str, declared), *contract.input.semantics))
+
+
+def _positive_text(contract: ToolContract) -> str:
+    identity = contract.identity
+    name = " ".join(identifier_words(identity.name)) or identity.name
+    names = [name.lower(), identity.title, *identity.aliases]
+    parameters = [" ".join(identifier_words(part)) for part in parameter_names(contract)]
+    parts = {
+        "head": "; ".join(_distinct(names)),
+        "does": " ".join(contract.capability.does.split()),
+        "use_when": " ".join(_distinct(contract.selection.use_when)),
+        "parameters": ", ".join(_distinct(parameters)),
+    }
+    return ". ".join(
+        cut.rstrip(" .") for part, text in parts.items() if (cut := _cut(text, limit=_POSITIVE_BUDGET[part]))
+    )
+
+
+def _cut(text: str, *, limit: int) -> str:
+    """Return at most `limit` characters, cut behind a sentence or else a space in the second half."""
+    if len(text) <= limit:
+        return text
+    head = text[:limit]
+    for mark in (". ", "。", "; ", "；", " "):
+        end = head.rfind(mark)
+        if end >= limit // 2:
+            return head[: end + 1].rstrip()
+    return head
+
+
+def _parameter_texts(contract: ToolContract) -> Iterator[str]:
+    yield from parameter_names(contract)
+    for text in contract.input.semantics.values():
+        yield text[:MAX_PARAMETER_TEXT]
+    yield from _schema_texts(contract.input_schema)
+
+
+def _schema_texts(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield names, titles, descriptions and enum values of a JSON Schema, parents before their children."""
+    level: list[tuple[str, Mapping[str, Any]]] = [("", schema)]
+    seen = 0
+    for _ in range(MAX_SCHEMA_DEPTH):
+        deeper: list[tuple[str, Mapping[str, Any]]] = []
+        for name, node in level:
+            seen += 1
+            if seen > MAX_PARAMETERS:
+                return
+            yield from _node_texts(name, node)
+            deeper.extend(_children(node))
+        level = deeper
+
+
+def _node_texts(name: str, node: Mapping[str, Any]) -> Iterator[str]:
+    yield name
+    for key in ("title", "description"):
+        # The root's own title and description repeat the tool's.
+        if name and isinstance(text := node.get(key), str):
+            yield text[:MAX_PARAMETER_TEXT]
+    values = node.get("enum")
+    if isinstance(values, list | tuple):
+        yield from (
+            value[:MAX_PARAMETER_TEXT] for value in values[:MAX_ENUM_VALUES] if isinstance(value, str)
+        )
+    if isinstance(const := node.get("const"), str):
+        yield const[:MAX_PARAMETER_TEXT]
+
+
+def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for key in ("properties", "patternProperties"):
+        named = node.get(key)
+        if isinstance(named, Mapping):
+            yield from (
+                (str(name) if key == "properties" else "", child)
+                for name, child in named.items()
+                if isinstance(child, Mapping)
+            )
+    for key in ("items", "additionalProperties"):
+        child = node.get(key)
+        if isinstance(child, Mapping):
+            yield "", child
+    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        branches = node.get(key)
+        if isinstance(branches, list | tuple):
+            yield from (("", branch) for branch in branches if isinstance(branch, Mapping))
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts without surrounding white space, empty ones and repetitions dropped, order kept."""
+    return tuple(dict.fromkeys(text for raw in texts if (text := raw.strip())))
