@@ -162,3 +162,13 @@ def test_threads_share_an_index_that_nobody_has_searched_yet() -> None:
 def test_import_does_not_load_faiss() -> None:
     code = "import sys, toolsearch.index.vectors; sys.exit('faiss' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_cut_among_a_thousand_near_ties_is_exact() -> None:
+    random = np.random.default_rng(11)
+    rows = np.ones(64) + 1e-6 * random.standard_normal((1000, 64))
+    index = VectorIndex.build(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.arange(1000), dim=64)
+    query = (np.ones(64) / 8).astype(np.float32)
+    every = index.cosines(query, doc_ids=np.arange(1000))
+    expected = np.lexsort((np.arange(1000), -every))[:10]
+    assert index.search(query, docs=all_docs(1000), depth=10).doc_ids.tolist() == expected.tolist()
