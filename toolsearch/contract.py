@@ -283,6 +283,9 @@ class Provenance(Frozen):
     fields: dict[str, Origin] = Field(
         default_factory=dict, description="Dotted field path -> origin; a field not named is declared."
     )
+    notes: tuple[Text, ...] = Field(
+        default=(), description="What a reader had to decide: cut texts, hints that were overruled."
+    )
 
 
 class ToolContract(Frozen):
@@ -352,10 +355,40 @@ class ToolContract(Frozen):
 
     @cached_property
     def canonical_json(self) -> str:
-        """Return the canonical JSON text: sorted keys, no white space, defaults left out."""
-        return json.dumps(self.canonical(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        """Return the canonical JSON text: sorted keys, no white space, defaults left out, always valid UTF-8."""
+        return _json_text(self.canonical(), sort_keys=True)
+
+    @cached_property
+    def stored_json(self) -> str:
+        """Return what stores keep: the canonical data on one line, keys in the author's order.
+
+        The order of parameters is the author's message to the model, so it outlives the store; the fingerprint
+        does not depend on it.
+        """
+        return _json_text(self.canonical(), sort_keys=False)
+
+    @classmethod
+    def from_stored(cls, text: str | bytes) -> ToolContract:
+        """Read `stored_json` back; the result equals the contract that wrote it.
+
+        Raises:
+            ValueError: If the text is not JSON, or not a contract.
+        """
+        try:
+            return cls.model_validate_json(text)
+        except ValueError:
+            # The fast parser refuses what `json` accepts inside schemas: lone surrogates.
+            return cls.model_validate(json.loads(text))
 
     @cached_property
     def fingerprint(self) -> str:
         """Return the sha256 of the canonical JSON, in hex."""
-        return hashlib.sha256(self.canonical_json.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(self.canonical_json.encode()).hexdigest()
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _json_text(data: dict[str, Any], *, sort_keys: bool) -> str:
+    text = json.dumps(data, ensure_ascii=False, sort_keys=sort_keys, separators=(",", ":"))
+    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
