@@ -17,6 +17,8 @@ ToolSearchError                one base to catch
     EncoderMismatch            embedded by another model: rebuild it, or name that model
     IndexCorrupt               a file is damaged or missing: rebuild it
     IndexLocked                another process owns the registry: talk to it, or stop it
+  DataError                    evaluation data or a case file is wrong: fix the file  (.source, .line)
+    DataRoleError              data that must not be learned from: choose train or dev data
   MissingExtraError            a package is missing: the message is the pip command
 ```
 
@@ -160,6 +162,29 @@ class IndexLocked(IndexStateError):
     """Another process owns the registry of this index."""
 
     code = "index_locked"
+
+
+class DataError(ToolSearchError):
+    """Evaluation data, a run or a case file cannot be used as it is; fix the file.
+
+    Attributes:
+        source: File name or label of the input.
+        line: Line in it, from 1; None where the file as a whole is meant.
+    """
+
+    code = "data_invalid"
+    status = 422
+
+    def __init__(self, message: str, *, source: str = "", line: int | None = None) -> None:
+        place = ":".join(part for part in (source, "" if line is None else str(line)) if part)
+        super().__init__(f"{place}: {message}" if place else message)
+        self.source, self.line = source, line
+
+
+class DataRoleError(DataError):
+    """Data with the role `test` (or none that permits it) would be fitted on or chosen on."""
+
+    code = "data_role_forbidden"
 
 
 class MissingExtraError(ToolSearchError):
