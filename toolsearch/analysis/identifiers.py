@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Lower to upper, and the last capital of an acronym before a word, unless that "word" is a plural s (IDs, URLs).
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
 _DIGITS = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _SEPARATORS = re.compile(r"[\W_]+")
 
