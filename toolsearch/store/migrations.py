@@ -1,0 +1,95 @@
+"""The tables of the registry, as numbered steps applied at open.
+
+A step, once released, never changes; a new need is a new step at the end. There are no primary keys: the one
+writer keeps rows unique, and DuckDB's key indexes would cost memory and forbid replacing a row in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from toolsearch.errors import IndexFormatMismatch
+from toolsearch.store.database import Connection, Database, scalar
+
+
+def _first_tables(connection: Connection) -> None:
+    connection.execute(
+        """
+        CREATE TABLE counters (name VARCHAR NOT NULL, value BIGINT NOT NULL);
+        INSERT INTO counters VALUES ('generation', 0), ('rules_generation', 0);
+
+        CREATE TABLE settings (name VARCHAR NOT NULL, value VARCHAR NOT NULL);
+
+        CREATE TABLE rules (
+            generation BIGINT NOT NULL, document VARCHAR NOT NULL, valid_from TIMESTAMP NOT NULL
+        );
+
+        -- One row a fingerprint a ref ever had; the current one has no end.
+        CREATE TABLE contract_versions (
+            server VARCHAR NOT NULL, name VARCHAR NOT NULL, version INTEGER NOT NULL,
+            fingerprint VARCHAR NOT NULL, document VARCHAR NOT NULL,
+            valid_from TIMESTAMP NOT NULL, valid_to TIMESTAMP,
+            generation_from BIGINT NOT NULL, generation_to BIGINT
+        );
+
+        CREATE TABLE outcomes (
+            seq BIGINT NOT NULL, server VARCHAR NOT NULL, name VARCHAR NOT NULL, version INTEGER,
+            status VARCHAR NOT NULL, trace_id VARCHAR, latency_ms DOUBLE,
+            subject VARCHAR NOT NULL, tenant VARCHAR, observed_at TIMESTAMP NOT NULL
+        );
+
+        -- Rows are only appended; of several with one trace_id the newest counts.
+        CREATE TABLE decisions (
+            seq BIGINT NOT NULL, trace_id VARCHAR NOT NULL, decided_at TIMESTAMP NOT NULL,
+            subject VARCHAR NOT NULL, tenant VARCHAR, request VARCHAR NOT NULL, answer VARCHAR NOT NULL
+        );
+
+        CREATE TABLE sessions (
+            session_id VARCHAR NOT NULL, subject VARCHAR NOT NULL, tenant VARCHAR,
+            state VARCHAR NOT NULL, created_at TIMESTAMP NOT NULL, updated_at TIMESTAMP NOT NULL
+        );
+
+        CREATE TABLE embeddings (encoder_id VARCHAR NOT NULL, hash VARCHAR NOT NULL, vector BLOB NOT NULL);
+        """
+    )
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables,)
+SCHEMA_VERSION = len(MIGRATIONS)
+"""Schema this program writes."""
+
+
+def migrate(database: Database) -> None:
+    """Bring the tables to SCHEMA_VERSION, each step in a transaction of its own.
+
+    Raises:
+        IndexFormatMismatch: If the registry is newer than this program, or is older and open for reading only.
+    """
+    found = schema_version(database)
+    if found > SCHEMA_VERSION:
+        raise IndexFormatMismatch(
+            f"registry {database.path} has schema {found}, this program knows up to {SCHEMA_VERSION}; "
+            "install the toolsearch version that wrote it, or a newer one",
+            found=str(found),
+            expected=str(SCHEMA_VERSION),
+        )
+    if found < SCHEMA_VERSION and database.read_only:
+        raise IndexFormatMismatch(
+            f"registry {database.path} has schema {found}, this program needs {SCHEMA_VERSION}; open it once for "
+            "writing to bring it up to date",
+            found=str(found),
+            expected=str(SCHEMA_VERSION),
+        )
+    for number in range(found, SCHEMA_VERSION):
+        with database.transaction() as connection:
+            MIGRATIONS[number](connection)
+            connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+            connection.execute("DELETE FROM schema_version")
+            connection.execute("INSERT INTO schema_version VALUES (?)", [number + 1])
+
+
+def schema_version(database: Database) -> int:
+    """Return the schema a registry has; 0 for an empty file."""
+    with database.reading() as connection:
+        known = scalar(connection, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_version'")
+        return int(scalar(connection, "SELECT max(version) FROM schema_version") or 0) if known else 0

@@ -1,0 +1,202 @@
+"""Registry: the durable truth of one index, in one DuckDB file.
+
+Snapshots, tallies and caches in memory can all be made again from it. This module only opens, locks and delegates;
+each concern has a module of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.contract import ToolContract, ToolRef
+from toolsearch.store import contracts, decisions, embeddings, outcomes, settings
+from toolsearch.store.contracts import Changes, ContractVersion
+from toolsearch.store.database import Database
+from toolsearch.store.decisions import MAX_DECISIONS, DecisionRow
+from toolsearch.store.migrations import migrate
+from toolsearch.store.outcomes import OutcomeRow
+from toolsearch.store.tally import HALF_LIFE_DAYS, Tally
+
+
+class Registry:
+    """Contracts and their history, rules, outcomes, decisions and cached vectors. Safe to share between threads.
+
+    Every method is one transaction: it happened whole, or not at all, also after a crash.
+
+    Raises (every method):
+        IndexStateError: After `close`, or on a write while open for reading only.
+        IndexCorrupt: If the file is damaged or cannot be written.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def open(cls, path: Path | None, *, read_only: bool = False) -> Registry:
+        """Open a registry, making it where there is none; None = in memory.
+
+        Raises:
+            IndexLocked: If another process, or another Registry of this one, has it open; also when only reading.
+            IndexMissing: If it is to be read only and is not there, or its folder is not there.
+            IndexFormatMismatch: If its tables are newer than this program, or older and it is to be read only.
+            IndexCorrupt: If the file is damaged.
+        """
+        database = Database.open(path, read_only=read_only)
+        try:
+            migrate(database)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database)
+
+    def close(self) -> None:
+        """Write everything down and give the file free. Closing twice is fine."""
+        self._database.close()
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path | None:
+        """Return the file, or None when in memory."""
+        return self._database.path
+
+    # Contracts
+
+    @property
+    def generation(self) -> int:
+        """Return the counter that rises with every change of contracts; 0 = nothing was ever added."""
+        with self._database.reading() as connection:
+            return settings.counter(connection, "generation")
+
+    def apply(self, upserts: Iterable[ToolContract] = (), removals: Iterable[ToolRef] = (), *, at: datetime) -> Changes:
+        """Add, replace and remove contracts in one transaction.
+
+        Args:
+            upserts: Contracts to add, or to replace those of the same ref; the same fingerprint changes nothing.
+            removals: Refs to remove; those not there, or also upserted, are passed over.
+            at: Aware moment of the change.
+
+        Raises:
+            ContractError: If one ref is given twice with different content; nothing is changed.
+        """
+        with self._database.transaction() as connection:
+            return contracts.apply_changes(connection, upserts=upserts, removals=removals, at=at)
+
+    def contracts(self) -> tuple[ToolContract, ...]:
+        """Return the current contracts, sorted by ref."""
+        with self._database.reading() as connection:
+            return contracts.current_contracts(connection)
+
+    def fingerprints(self) -> dict[ToolRef, str]:
+        """Return ref -> fingerprint of the current contracts, sorted by ref; much faster than `contracts`."""
+        with self._database.reading() as connection:
+            return contracts.current_fingerprints(connection)
+
+    def history(self, *, server: str, name: str) -> tuple[ContractVersion, ...]:
+        """Return every contract a tool ever had, over all its versions, oldest first."""
+        with self._database.reading() as connection:
+            return contracts.history(connection, server=server, name=name)
+
+    # Rules and settings
+
+    @property
+    def rules_generation(self) -> int:
+        """Return the counter that rises with every change of rules; 0 = none were ever set."""
+        with self._database.reading() as connection:
+            return settings.counter(connection, "rules_generation")
+
+    def rules(self) -> str | None:
+        """Return the rules document as it was set, or None."""
+        with self._database.reading() as connection:
+            return settings.current_rules(connection)
+
+    def set_rules(self, document: str, *, at: datetime) -> int:
+        """Store a rules document (earlier ones are kept) and return the rules generation."""
+        with self._database.transaction() as connection:
+            return settings.put_rules(connection, document, at=at)
+
+    def setting(self, name: str) -> str | None:
+        """Return the value of a setting, or None."""
+        with self._database.reading() as connection:
+            return settings.setting(connection, name)
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Set a setting."""
+        with self._database.transaction() as connection:
+            settings.put_setting(connection, name, value)
+
+    # Embedding cache
+
+    def embeddings(self, encoder_id: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """Return hash -> float32[dim] (read-only) of those given text hashes that are cached."""
+        with self._database.reading() as connection:
+            return embeddings.cached_vectors(connection, encoder_id=encoder_id, hashes=hashes)
+
+    def put_embeddings(self, encoder_id: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Cache hash -> float32[dim]; what is cached already stays.
+
+        Raises:
+            EncoderMismatch: If the vectors differ in length.
+        """
+        with self._database.transaction() as connection:
+            embeddings.cache_vectors(connection, encoder_id=encoder_id, vectors=vectors)
+
+    def drop_embeddings(self, *, except_encoder_id: str) -> int:
+        """Delete the cached vectors of all other encoders and return how many."""
+        with self._database.transaction() as connection:
+            return embeddings.drop_vectors(connection, except_encoder_id=except_encoder_id)
+
+    # Outcomes
+
+    def record_outcome(self, row: OutcomeRow) -> None:
+        """Append one outcome; it is durable when this returns."""
+        with self._database.transaction() as connection:
+            outcomes.add_outcome(connection, row)
+
+    def tallies(self, *, half_life_days: float = HALF_LIFE_DAYS) -> dict[tuple[str, str], Tally]:
+        """Return (server, name) -> Tally over all outcomes; tools without a success or failure are left out."""
+        with self._database.reading() as connection:
+            return outcomes.tallies(connection, half_life_days=half_life_days)
+
+    def prune_outcomes(self, *, before: datetime) -> int:
+        """Delete outcomes observed before a moment and return how many."""
+        with self._database.transaction() as connection:
+            return outcomes.prune_outcomes(connection, before=before)
+
+    # Decisions
+
+    def record_decisions(self, rows: Sequence[DecisionRow]) -> None:
+        """Append decision records in one batch; the newest of a trace_id counts. See `Journal`."""
+        if rows:
+            with self._database.transaction() as connection:
+                decisions.add_decisions(connection, rows)
+
+    def decision(self, trace_id: str) -> DecisionRow | None:
+        """Return the newest record of a trace_id, or None. Whose it is, is for the caller to check."""
+        with self._database.reading() as connection:
+            return decisions.find_decision(connection, trace_id)
+
+    def prune_decisions(self, *, max_rows: int = MAX_DECISIONS, before: datetime | None = None) -> int:
+        """Delete records beyond the newest `max_rows` and those made before a moment; return how many."""
+        with self._database.transaction() as connection:
+            return decisions.prune_decisions(connection, max_rows=max_rows, before=before)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many `outcomes` and `decisions` are kept."""
+        with self._database.reading() as connection:
+            return {
+                "outcomes": outcomes.count_outcomes(connection),
+                "decisions": decisions.count_decisions(connection),
+            }
