@@ -51,6 +51,8 @@ _ASCII_CHUNK = re.compile(
 )
 _WORD = rf"(?:[^\W_]|[{_MARKS}]){{1,{_WORD_LENGTH}}}"
 _CHUNK = re.compile(rf"{_WORD}(?:[._-]{{1,3}}{_WORD}){{0,{_MAX_PARTS - 1}}}")
+_ACRONYM_PLURAL = re.compile(r"[A-Z]{2,}s")
+"""PRs, VMs: Snowball takes no plural s off a word without a vowel."""
 _CONNECTORS = re.compile(r"[._-]+")
 _VALUE = re.compile(rf"\d{{{_VALUE_DIGITS}}}")
 _IGNORABLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
@@ -133,6 +135,7 @@ def _run_tokens(run: str, *, unigrams: bool) -> list[str]:
 def _word_tokens(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the tokens of one word or identifier: without stop words, and with them."""
     parts = [part for word in _CONNECTORS.split(chunk) for part in split_humps(word).split()]
+    parts = [part[:-1] if _ACRONYM_PLURAL.fullmatch(part) else part for part in parts]
     if not _VALUE.search(chunk):
         parts = [piece for part in parts for piece in split_digits(part)]
         if len(parts) > 1:
