@@ -5,9 +5,11 @@ Built from (token, document) pairs sorted by token and document, so a fresh buil
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,13 +174,13 @@ def merged(postings: Postings, *, keep: NDArray[np.int32], added: Postings) -> P
     doc_of = new_id[postings.docs]
     alive = doc_of >= 0
     term_of = np.repeat(np.arange(len(postings.terms)), np.diff(postings.starts))[alive]
-    terms, old_rank, added_rank = _united(postings, added, used=np.unique(term_of))
+    terms, rank = _united(postings, added, used=np.bincount(term_of, minlength=len(postings.terms)) > 0)
+    added_rank = np.array([bisect_left(terms, term) for term in added.terms], dtype=np.int64)
     lengths = added.lengths.copy()
     lengths[is_kept] = postings.lengths[keep[is_kept]]
-    added_term_of = np.repeat(np.arange(len(added.terms)), np.diff(added.starts))
     return _grouped(
         terms=terms,
-        term_of=np.concatenate([old_rank[term_of], added_rank[added_term_of]]),
+        term_of=np.concatenate([rank[term_of], np.repeat(added_rank, np.diff(added.starts))]),
         doc_of=np.concatenate([doc_of[alive], added.docs]),
         counts=np.concatenate([postings.counts[alive], added.counts]),
         fields=np.concatenate([postings.fields[alive], added.fields]),
@@ -187,15 +189,27 @@ def merged(postings: Postings, *, keep: NDArray[np.int32], added: Postings) -> P
 
 
 def _united(
-    postings: Postings, added: Postings, *, used: NDArray[np.int64]
-) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tokens still in use plus the added ones, and the new position of every old and added token."""
-    kept = postings.terms if used.size == len(postings.terms) else [postings.terms[term_id] for term_id in used]
-    terms = sorted({*kept, *added.terms})
-    position = {term: rank for rank, term in enumerate(terms)}
-    old_rank = np.full(len(postings.terms), -1, dtype=np.int64)
-    old_rank[used] = [position[term] for term in kept]
-    return tuple(terms), old_rank, np.array([position[term] for term in added.terms], dtype=np.int64)
+    postings: Postings, added: Postings, *, used: NDArray[np.bool_]
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the old tokens still in use together with the added ones, and the new position of every old one.
+
+    Args:
+        postings: The old snapshot.
+        added: The new documents.
+        used: bool[n old terms], whether a kept document holds the token.
+    """
+    kept = list(compress(postings.terms, used))
+    fresh = []
+    for term in added.terms:
+        old = postings.term_ids.get(term)
+        if old is None or not used[old]:
+            fresh.append(term)
+    # A kept token moves up by the number of fresh tokens before it.
+    inserted = np.array([bisect_left(kept, term) for term in fresh], dtype=np.int64)
+    moved = np.arange(len(kept)) + np.searchsorted(inserted, np.arange(len(kept)), side="right")
+    rank = np.full(len(postings.terms), -1, dtype=np.int64)
+    rank[used] = moved
+    return tuple(sorted(kept + fresh)), rank
 
 
 def _grouped(
@@ -209,19 +223,18 @@ def _grouped(
 ) -> Postings:
     """Return postings from one entry a token: entries of the same token and document become one."""
     key = term_of * max(lengths.size, 1) + doc_of
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    if first.size:
-        counts = np.add.reduceat(counts[order].astype(np.float64), first)
-        fields = np.bitwise_or.reduceat(fields[order], first)
-    key = key[first]
-    term_ids, docs = np.divmod(key, max(lengths.size, 1))
-    sizes = np.bincount(term_ids, minlength=len(terms))
+    order = np.argsort(key, kind="stable")  # Stable is fast here: an update is two sorted runs.
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    counts, fields = counts[order], fields[order]
+    if first.size < order.size:
+        counts = np.add.reduceat(counts.astype(np.float64), first)
+        fields = np.bitwise_or.reduceat(fields, first)
+        order = order[first]
+    sizes = np.bincount(term_of[order], minlength=len(terms))
     return _frozen(
         terms=terms,
         starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        docs=docs.astype(np.int32),
+        docs=doc_of[order].astype(np.int32),
         counts=counts.astype(np.float32),
         fields=fields.astype(np.uint16),
         lengths=lengths,
