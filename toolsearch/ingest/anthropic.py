@@ -1,0 +1,37 @@
+"""Anthropic client tools: name, description, input_schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolsearch.ingest.foreign import ForeignTool, schema_at, text_at
+
+
+class AnthropicTool:
+    """Reads one client tool. `strict`, `defer_loading` and `cache_control` concern the transport and are passed over."""
+
+    name = "anthropic"
+
+    def recognises(self, data: Mapping[str, Any]) -> bool:
+        """Tell whether it has a name and an `input_schema`, and no benchmark id."""
+        return "name" in data and "input_schema" in data and "id" not in data
+
+    def read(self, data: Mapping[str, Any], *, server: str | None, trusted: bool) -> ForeignTool:
+        """Return the tool that the definition describes.
+
+        Raises:
+            ContractError: If a part has the wrong type.
+        """
+        examples = data.get("input_examples")
+        schema = schema_at(data, "input_schema")
+        if isinstance(examples, list) and examples and "examples" not in schema:
+            schema = {**schema, "examples": examples}
+        return ForeignTool(
+            name=text_at(data, "name"),
+            description=text_at(data, "description"),
+            input_schema=schema,
+            server=server,
+            format=self.name,
+            trusted=trusted,
+        )

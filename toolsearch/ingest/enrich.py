@@ -1,0 +1,165 @@
+"""A foreign tool definition -> a contract, each inferred field marked so in its provenance.
+
+Tool descriptions are untrusted text: they can make a tool look riskier or narrower, never safer (`toolsearch.ingest.effects`).
+No language model takes part, so the same definition always gives the same contract.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolsearch.contract import (
+    MAX_TEXT,
+    Capability,
+    Execution,
+    Identity,
+    Inputs,
+    Operational,
+    Origin,
+    Outputs,
+    Provenance,
+    Selection,
+    ToolContract,
+)
+from toolsearch.ingest.effects import EffectJudgement, judge_effect
+from toolsearch.ingest.foreign import ForeignTool, clean_name
+from toolsearch.ingest.freshness import read_freshness
+from toolsearch.ingest.parameters import parameter_semantics, required_parameters
+from toolsearch.ingest.prose import MAX_EXAMPLES, Prose, read_prose
+from toolsearch.ingest.refs import inline_refs
+from toolsearch.ingest.segments import split_sentences
+
+LOCAL_SERVER = "local"
+
+_GUESSES = re.compile(
+    r"(?:do\s+not|don['’]?t|never)\s+(?:guess|invent|make\s+up|fabricate|infer|assume)|(?:不要|不得|禁止|请勿|切勿).{0,6}(?:编造|猜测|臆造|推断|杜撰)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class _Cutter:
+    """Cuts texts to what a contract holds, and keeps account of it."""
+
+    notes: list[str] = field(default_factory=list)
+
+    def one(self, text: str, *, path: str) -> str:
+        if len(text) <= MAX_TEXT:
+            return text
+        self.notes.append(f"{path}: cut from {len(text)} to {MAX_TEXT} characters")
+        return text[:MAX_TEXT]
+
+    def all(self, texts: list[str] | tuple[str, ...], *, path: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.one(text, path=path) for text in texts if text))
+
+    def named(self, texts: Mapping[str, str], *, path: str) -> dict[str, str]:
+        return {name: self.one(text, path=f"{path}.{name[:64]}") for name, text in texts.items()}
+
+
+def enrich(tool: ForeignTool, *, source: str) -> ToolContract:
+    """Return the contract of a foreign tool.
+
+    The server is the tool's own, else `local`; names are cleaned, and the original kept as title.
+
+    Args:
+        tool: What a reader found.
+        source: Label for errors.
+
+    Raises:
+        ContractError: If the name is empty.
+        UnresolvedReference: If a `$ref` of a schema leads nowhere or out of it.
+    """
+    name = clean_name(tool.name)
+    server = clean_name(tool.server or "", default=LOCAL_SERVER)
+    schema = inline_refs(tool.input_schema, source=source)
+    output = inline_refs(tool.output_schema, source=source)
+    cutter = _Cutter()
+    # Cut before it is analysed, so that no text can make the analysis slow.
+    description = cutter.one(tool.description, path="description")
+    prose = read_prose(description, name=tool.name, parameters=_described(schema))
+    judgement = judge_effect(
+        name=tool.name,
+        first_sentence=(split_sentences(prose.does) or [""])[0],
+        description=description,
+        hints=tool.hints,
+        trusted=tool.trusted,
+    )
+    examples = (*tool.examples, *prose.examples[:MAX_EXAMPLES])
+    sections: dict[str, Any] = {
+        "identity": Identity(
+            name=name,
+            title=cutter.one(tool.title or (tool.name.strip() if name != tool.name else ""), path="identity.title"),
+            domain=cutter.one(tool.domain or _domain(name, server), path="identity.domain"),
+            server=server,
+        ),
+        "capability": Capability(
+            does=cutter.one(prose.does, path="capability.does"),
+            does_not=cutter.all(prose.does_not, path="capability.does_not"),
+            examples=cutter.all(examples, path="capability.examples"),
+            tags=cutter.all(tool.tags, path="capability.tags"),
+        ),
+        "selection": Selection(
+            use_when=cutter.all(prose.use_when, path="selection.use_when"),
+            do_not_use_when=cutter.all(prose.do_not_use_when, path="selection.do_not_use_when"),
+            adjacent_tools=cutter.named(prose.adjacent_tools, path="selection.adjacent_tools"),
+        ),
+        "input": _inputs(schema, prose, cutter),
+        "output": Outputs(schema=output),
+        "execution": Execution(side_effect=judgement.effect, idempotency=_idempotency(tool)),
+        "operational": Operational(freshness=read_freshness(prose.positive)),
+    }
+    return ToolContract(**sections, provenance=_provenance(tool, sections, judgement, cutter))
+
+
+def _described(schema: Mapping[str, Any]) -> dict[str, bool]:
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    return {name: isinstance(node, Mapping) and bool(node.get("description")) for name, node in properties.items()}
+
+
+def _inputs(schema: dict[str, Any], prose: Prose, cutter: _Cutter) -> Inputs:
+    rules = cutter.all(prose.semantic_rules, path="input.semantic_rules")
+    guarded = [rule for rule in rules if _GUESSES.search(rule)]
+    return Inputs(
+        schema=schema,
+        required=required_parameters(schema),
+        semantics=cutter.named(parameter_semantics(schema, documented=prose.parameters), path="input.semantics"),
+        semantic_rules=rules,
+        forbidden_inference_fields=tuple(
+            name for name in _described(schema) if any(re.search(rf"\b{re.escape(name)}\b", rule) for rule in guarded)
+        ),
+    )
+
+
+def _idempotency(tool: ForeignTool) -> str:
+    return {True: "idempotent", False: "not idempotent", None: ""}[tool.hints.idempotent]
+
+
+def _domain(name: str, server: str) -> str:
+    prefix, dot, _ = name.partition(".")
+    if dot and prefix:
+        return prefix
+    return "" if server == LOCAL_SERVER else server
+
+
+def _provenance(
+    tool: ForeignTool, sections: Mapping[str, Any], judgement: EffectJudgement, cutter: _Cutter
+) -> Provenance:
+    """Mark what the definition did not state itself: name, title, schemas, tags and the text kept in `does` are declared."""
+    declared = {"identity.name", "identity.server", "identity.title", "capability.tags", "input.schema", "output.schema"}
+    declared |= {"capability.does"} | ({"identity.domain"} if tool.domain else set())
+    fields = {
+        f"{section}.{info.alias or field_name}": Origin.INFERRED
+        for section, model in sections.items()
+        for field_name, info in type(model).model_fields.items()
+        if f"{section}.{info.alias or field_name}" not in declared and field_name in model.model_fields_set
+        and getattr(model, field_name) != info.get_default(call_default_factory=True)
+    }
+    if tool.input_schema.get("required"):
+        fields.pop("input.required", None)
+    notes = [note for note in (judgement.note,) if note]
+    return Provenance(source=tool.format, trusted=tool.trusted, fields=fields, notes=(*notes, *cutter.notes))

@@ -1,0 +1,291 @@
+"""Files, folders and data of any known format -> contracts. One bad tool never loses the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+
+from toolsearch.contract import ToolContract, ToolRef
+from toolsearch.errors import ContractError, UnsupportedFormat
+from toolsearch.ingest.anthropic import AnthropicTool
+from toolsearch.ingest.contracts import ContractFormat, build_contract
+from toolsearch.ingest.dataset import DatasetTool, numbered_names
+from toolsearch.ingest.documents import MAX_BYTES, Document, Path, Syntax, check_tree, decode, parse
+from toolsearch.ingest.enrich import enrich
+from toolsearch.ingest.foreign import ContractReader
+from toolsearch.ingest.mcp import McpTool
+from toolsearch.ingest.openai import OpenAITool
+
+READERS: tuple[ContractReader, ...] = (DatasetTool(), OpenAITool(), AnthropicTool(), McpTool())
+"""The foreign formats, asked in this order."""
+
+SUFFIXES: Mapping[str, Syntax | None] = {".json": None, ".jsonl": "jsonl", ".ndjson": "jsonl", ".yaml": "yaml", ".yml": "yaml"}
+"""File names that are read in a folder, and how they are written; None = found out."""
+
+SCHEMA_FOLDER = "schemas"
+
+_OWN = ContractFormat()
+_ENVELOPES = ("tools", "result", "contracts")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """What came of reading.
+
+    Attributes:
+        contracts: What was read, in the order found; identical repetitions once.
+        refused: What could not be read, each with its source and position.
+        ids: For benchmark catalogues: contract -> id of the line. Empty for other formats.
+    """
+
+    contracts: tuple[ToolContract, ...] = ()
+    refused: tuple[ContractError, ...] = ()
+    ids: Mapping[ToolRef, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One definition and where it stands."""
+
+    data: Any
+    document: Document
+    path: Path
+    source: str
+    server: str | None
+
+    @property
+    def place(self) -> str:
+        return self.document.place(self.path)
+
+
+def read_path(path: FilePath | str, *, server: str | None = None, trusted: bool = False) -> ReadReport:
+    """Read a file, or every JSON, JSONL and YAML file in a folder, in the order of their paths.
+
+    Hidden files and folders, and folders named `schemas`, are passed over. A schema name in a contract is looked up in the
+    `schemas` folder inside or beside the folder that is read.
+
+    Args:
+        path: File or folder.
+        server: Server of tools whose source names none.
+        trusted: Whether hints of foreign definitions may lower an assumed risk. Our own contracts say so themselves.
+
+    Raises:
+        ContractError: If the path does not exist, or a single file cannot be read at all.
+    """
+    path = FilePath(path)
+    if not path.exists():
+        raise ContractError("does not exist", source=str(path), hint="name a file or a folder")
+    root = path if path.is_dir() else path.parent
+    schemas = tuple(folder for folder in (root / SCHEMA_FOLDER, root.parent / SCHEMA_FOLDER) if folder.is_dir())
+    if not path.is_dir():
+        found, faults = _open_file(path, server=server)
+        return _read_all(found, faults, schemas=schemas, trusted=trusted)
+    found, faults = [], []
+    for file in _files(path):
+        try:
+            more, refused = _open_file(file, server=server)
+        except ContractError as error:
+            faults.append(error)
+        else:
+            found.extend(more)
+            faults.extend(refused)
+    return _read_all(found, faults, schemas=schemas, trusted=trusted)
+
+
+def read_data(
+    data: bytes | str | Mapping[str, Any] | Sequence[Any],
+    *,
+    source: str = "data",
+    server: str | None = None,
+    trusted: bool = False,
+    syntax: Syntax | None = None,
+    schemas: Sequence[FilePath] = (),
+) -> ReadReport:
+    """Read definitions from text or plain data of any known format.
+
+    Args:
+        data: JSON, JSONL or YAML text, or what such a text parses to.
+        source: Label for errors.
+        server: Server of tools whose source names none.
+        trusted: Whether hints of foreign definitions may lower an assumed risk.
+        syntax: How a text is written; None = found out.
+        schemas: Folders in which schema names of our own contracts are looked up.
+
+    Raises:
+        ContractError: If the text cannot be parsed, or is larger or deeper than what is read.
+        UnsupportedFormat: If no reader recognises any of it.
+    """
+    found, faults = _open(data, source=source, server=server, syntax=syntax)
+    return _read_all(found, faults, schemas=schemas, trusted=trusted)
+
+
+def load_contracts(path: FilePath | str, *, server: str | None = None, trusted: bool = False) -> tuple[ToolContract, ...]:
+    """Read a file or folder of which every definition must be right.
+
+    Raises:
+        ContractError: If any definition is refused; the message lists all of them.
+    """
+    report = read_path(path, server=server, trusted=trusted)
+    if len(report.refused) == 1:
+        raise report.refused[0]
+    if report.refused:
+        raise ContractError(
+            f"{len(report.refused)} definitions are refused:\n" + "\n".join(map(str, report.refused)), source=str(path)
+        )
+    return report.contracts
+
+
+def _files(folder: FilePath) -> list[FilePath]:
+    def wanted(file: FilePath) -> bool:
+        parts = file.relative_to(folder).parts
+        hidden = any(part.startswith(".") for part in parts)
+        return not hidden and SCHEMA_FOLDER not in parts[:-1] and file.suffix.lower() in SUFFIXES and file.is_file()
+
+    return sorted(file for file in folder.rglob("*") if wanted(file))
+
+
+def _open_file(file: FilePath, *, server: str | None) -> tuple[list[_Found], list[ContractError]]:
+    try:
+        size = file.stat().st_size
+        if size > MAX_BYTES:
+            raise ContractError(f"has {size} bytes; at most {MAX_BYTES} are read", source=str(file), hint="split the file")
+        data = file.read_bytes()
+    except OSError as error:
+        raise ContractError(f"cannot be read: {error.strerror}", source=str(file)) from None
+    return _open(data, source=str(file), server=server, syntax=SUFFIXES.get(file.suffix.lower()))
+
+
+def _open(
+    data: Any, *, source: str, server: str | None, syntax: Syntax | None
+) -> tuple[list[_Found], list[ContractError]]:
+    if isinstance(data, bytes | bytearray | memoryview | str):
+        text = decode(data if isinstance(data, str) else bytes(data), source=source)
+        documents, faults = parse(text, source=source, syntax=syntax)
+    else:
+        check_tree(data, source=source)
+        documents, faults = [Document(data)], []
+    found = [
+        one for document in documents for one in _definitions(document, source=source, server=server)
+    ]
+    if not found and not faults and documents and not _is_empty(documents):
+        raise UnsupportedFormat("holds no tool definitions", source=source, hint=_KNOWN)
+    if found and not faults and not any(isinstance(one.data, Mapping) and _reader_of(one.data) for one in found):
+        raise UnsupportedFormat(
+            "no reader recognises any of its definitions", source=source, path=found[0].place, hint=_KNOWN
+        )
+    return found, faults
+
+
+_KNOWN = "known are our contracts, MCP tools/list, OpenAI and Anthropic tools, and tools.jsonl"
+
+
+def _is_empty(documents: list[Document]) -> bool:
+    return all(isinstance(_inner(document.data), list) for document in documents)
+
+
+def _inner(data: Any) -> Any:
+    for _ in range(3):
+        key = _envelope(data) if isinstance(data, Mapping) else None
+        if key is None:
+            return data
+        data = data[key]
+    return data
+
+
+def _envelope(data: Mapping[str, Any]) -> str | None:
+    """Return the key under which the definitions stand, or None for a definition."""
+    if "name" in data and data.get("type") != "namespace":
+        return None
+    return next((key for key in _ENVELOPES if isinstance(data.get(key), Mapping | list)), None)
+
+
+def _definitions(document: Document, *, source: str, server: str | None) -> Iterator[_Found]:
+    """Unwrap lists, `{tools: [...]}`, JSON-RPC results and namespaces, in order."""
+    pending: list[tuple[Any, Path, str | None]] = [(document.data, (), server)]
+    while pending:
+        data, path, inside = pending.pop()
+        if isinstance(data, list | tuple):
+            pending.extend(((item, (*path, at), inside) for at, item in reversed(list(enumerate(data)))))
+            continue
+        key = _envelope(data) if isinstance(data, Mapping) else None
+        if key is None:
+            yield _Found(data, document, path, source, inside)
+            continue
+        name = data.get("name")
+        pending.append((data[key], (*path, key), name if isinstance(name, str) and name.strip() else inside))
+
+
+def _reader_of(data: Mapping[str, Any]) -> ContractReader | ContractFormat | None:
+    if _OWN.recognises(data):
+        return _OWN
+    return next((reader for reader in READERS if reader.recognises(data)), None)
+
+
+def _read_all(
+    found: list[_Found], faults: list[ContractError], *, schemas: Sequence[FilePath], trusted: bool
+) -> ReadReport:
+    refused = list(faults)
+    contracts: dict[ToolRef, tuple[ToolContract, _Found]] = {}
+    ids: dict[ToolRef, str] = {}
+    names = numbered_names(one.data for one in found if isinstance(one.data, Mapping) and READERS[0].recognises(one.data))
+    for one in found:
+        try:
+            contract = _read_one(one, schemas=schemas, trusted=trusted, names=names)
+            before = contracts.get(contract.ref)
+            if before is not None and before[0].fingerprint != contract.fingerprint:
+                raise ContractError(
+                    f"{contract.ref} is defined differently at {before[1].source}:{before[1].place}",
+                    source=one.source,
+                    path=one.place,
+                    hint="give one of them another version, name or server",
+                )
+        except ContractError as error:
+            refused.append(error)
+            continue
+        contracts.setdefault(contract.ref, (contract, one))
+        identifier = one.data.get("id")
+        if contract.provenance.source == "dataset" and isinstance(identifier, str):
+            ids.setdefault(contract.ref, identifier)
+    return ReadReport(tuple(contract for contract, _ in contracts.values()), tuple(refused), ids)
+
+
+def _read_one(one: _Found, *, schemas: Sequence[FilePath], trusted: bool, names: Mapping[str, str]) -> ToolContract:
+    if not isinstance(one.data, Mapping):
+        raise UnsupportedFormat(
+            f"has a {type(one.data).__name__} where a tool definition is expected", source=one.source, path=one.place
+        )
+    reader = _reader_of(one.data)
+    if reader is None:
+        keys = ", ".join(list(one.data)[:8])
+        raise UnsupportedFormat(f"no reader recognises the keys {keys!r}", source=one.source, path=one.place, hint=_KNOWN)
+    if isinstance(reader, ContractFormat):
+        return build_contract(
+            one.data, document=one.document, path=one.path, source=one.source, server=one.server, schemas=schemas
+        )
+    return _read_foreign(one, reader, trusted=trusted, names=names)
+
+
+def _read_foreign(one: _Found, reader: ContractReader, *, trusted: bool, names: Mapping[str, str]) -> ToolContract:
+    label = f"{one.source}:{one.place}" if one.document.syntax != "json" else one.source
+    try:
+        contract = enrich(reader.read(one.data, server=one.server, trusted=trusted), source=label)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        path = ".".join(map(str, first["loc"]))
+        raise ContractError(f"{path}: {first['msg']}", source=one.source, path=one.place) from None
+    except ContractError as error:
+        if error.source:
+            raise
+        message = str(error).removeprefix(f"{error.path}: ").removesuffix(f" ({error.hint})")
+        raise ContractError(message, source=one.source, path=f"{one.place}{error.path}", hint=error.hint) from None
+    numbered = names.get(str(one.data.get("id"))) if reader is READERS[0] else None
+    if numbered is None:
+        return contract
+    identity = contract.identity.model_copy(
+        update={"name": numbered, "title": contract.identity.title or contract.identity.name}
+    )
+    return contract.model_copy(update={"identity": identity})

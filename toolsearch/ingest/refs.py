@@ -1,0 +1,128 @@
+"""Local `$ref`s of a JSON Schema put in place: nothing is ever fetched, and no schema can make the result explode."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from toolsearch.errors import UnresolvedReference
+
+MAX_REF_DEPTH = 12
+"""References inside references that are followed; deeper ones become `{}` with a note."""
+
+MAX_REF_NODES = 20_000
+"""Values that references may add to one schema; later references become `{}` with a note."""
+
+MAX_RESULT_DEPTH = 48
+"""Depth below which references are no longer followed."""
+
+# Below these keys stand names chosen by the author, not keywords.
+_NAME_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+# Below these keys stand values, in which "$ref" is data.
+_VALUES = frozenset({"enum", "const", "default", "examples", "example"})
+_ESCAPED = re.compile(r"~[01]")
+
+
+@dataclass(slots=True)
+class _Expansion:
+    root: Mapping[str, Any]
+    source: str
+    added: int = 0
+    active: list[str] = field(default_factory=list)
+
+
+def inline_refs(schema: dict[str, Any], *, source: str) -> dict[str, Any]:
+    """Return the schema with its local `$ref`s replaced by what they point at; without any, the same object.
+
+    Keys beside a `$ref` win over those it brings. A reference back to a schema that is being expanded becomes `{}` with
+    a `$comment`, so a recursive schema is expanded once. `$defs` and `definitions` are left out of the result.
+
+    Args:
+        schema: A JSON Schema of bounded depth.
+        source: Label for errors.
+
+    Raises:
+        UnresolvedReference: If a `$ref` points outside the schema or at nothing.
+    """
+    if not _has_ref(schema):
+        return schema
+    state = _Expansion(schema, source)
+    state.active.append("#")
+    body = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
+    expanded = _expand(body, state, "#")
+    return expanded if isinstance(expanded, dict) else {}
+
+
+def _has_ref(schema: Any) -> bool:
+    pending = [schema]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Mapping):
+            if isinstance(value.get("$ref"), str):
+                return True
+            pending.extend(value.values())
+        elif isinstance(value, list | tuple):
+            pending.extend(value)
+    return False
+
+
+def _expand(node: Any, state: _Expansion, at: str, *, depth: int = 0, names: bool = False) -> Any:
+    if len(state.active) > 1:
+        state.added += 1
+    if isinstance(node, list | tuple):
+        return [_expand(value, state, f"{at}/{index}", depth=depth + 1) for index, value in enumerate(node)]
+    if not isinstance(node, Mapping):
+        return node
+    if not names and isinstance(node.get("$ref"), str):
+        return _follow(node, state, at, depth=depth)
+    result = {}
+    for key, value in node.items():
+        if key in _VALUES and not names:
+            result[key] = value
+        else:
+            are_names = not names and key in _NAME_MAPS
+            result[key] = _expand(value, state, f"{at}/{key}", depth=depth + 1, names=are_names)
+    return result
+
+
+def _follow(node: Mapping[str, Any], state: _Expansion, at: str, *, depth: int) -> Any:
+    reference = node["$ref"]
+    target = _resolve(reference, state, at)
+    beside = {key: value for key, value in node.items() if key != "$ref"}
+    if reference in state.active:
+        return {**beside, "$comment": f"{reference[:200]} refers back to itself and is not expanded again"}
+    too_deep = len(state.active) > MAX_REF_DEPTH or depth > MAX_RESULT_DEPTH
+    if too_deep or state.added > MAX_REF_NODES:
+        return {**beside, "$comment": f"{reference[:200]} is not expanded: the schema is too large"}
+    state.active.append(reference)
+    expanded = _expand(target, state, reference, depth=depth)
+    state.active.pop()
+    if not beside:
+        return expanded
+    siblings = _expand(beside, state, at, depth=depth)
+    return {**expanded, **siblings} if isinstance(expanded, dict) else siblings
+
+
+def _resolve(reference: str, state: _Expansion, at: str) -> Any:
+    if reference != "#" and not reference.startswith("#/"):
+        raise UnresolvedReference(
+            f"the $ref {reference[:200]!r} leads out of its document",
+            source=state.source,
+            path=at,
+            hint="put the schema under $defs and refer to #/$defs/NAME",
+        )
+    target: Any = state.root
+    for part in reference[2:].split("/") if len(reference) > 1 else ():
+        key = _ESCAPED.sub(lambda match: "~" if match[0] == "~0" else "/", unquote(part))
+        if isinstance(target, Mapping) and key in target:
+            target = target[key]
+        elif isinstance(target, list) and key.isascii() and key.isdigit() and len(key) < 7 and int(key) < len(target):
+            target = target[int(key)]
+        else:
+            raise UnresolvedReference(
+                f"the $ref {reference[:200]!r} leads nowhere: there is no {key[:100]!r}", source=state.source, path=at
+            )
+    return target
