@@ -1,1 +1,1 @@
-"""The command line, one command a file."""
+"""The command line: the library's verbs for people (tables) and for programs (`--json`). One command a file."""

@@ -1,0 +1,75 @@
+"""The `toolsearch` command: what every command shares, and the list of commands.
+
+Exit codes: 0 an answer was given (also "no tool fits"), 2 wrong usage, 3 a ToolSearchError, 130 interrupted.
+Heavy modules are imported inside the commands, so that `toolsearch --help` is quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from toolsearch.cli.bench import bench
+from toolsearch.cli.decisions import decisions
+from toolsearch.cli.explain import explain
+from toolsearch.cli.index import index
+from toolsearch.cli.key import key
+from toolsearch.cli.outcomes import outcomes
+from toolsearch.cli.remove import remove
+from toolsearch.cli.search import search
+from toolsearch.cli.serve import serve
+from toolsearch.cli.tools import tools
+from toolsearch.cli.why_not import why_not
+from toolsearch.errors import ToolSearchError
+
+EXIT_REFUSED = 3
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="toolsearch",
+    help="Tools for a request: permitted, ranked, explained.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for _command in (index, search, explain, why_not, tools, remove, outcomes, decisions, serve, bench, key):
+    app.command()(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"toolsearch {version('toolsearch')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Args:
+        arguments: Words after the program's name; None takes those of the process.
+    """
+    try:
+        app(args=list(arguments) if arguments is not None else None)
+    except ToolSearchError as error:
+        from toolsearch.cli.render import one_line
+
+        print(f"error: {one_line(str(error))}", file=sys.stderr)
+        sys.exit(EXIT_REFUSED)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:  # the reader, e.g. `head`, has seen enough
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,110 @@
+"""Reach an index: through the server that owns it, or by opening its folder.
+
+The registry has one writing process. Where a server runs, it is that process, and the command line is its client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from toolsearch.errors import RequestError
+from toolsearch.serve.address import read_address
+
+if TYPE_CHECKING:
+    from toolsearch import (
+        CandidateSet,
+        ChangeReport,
+        Outcome,
+        Principal,
+        RuleBook,
+        ScoreExplanation,
+        SearchRequest,
+        ToolContract,
+        ToolSummary,
+        VisibilityReport,
+    )
+
+
+class Verbs(Protocol):
+    """What the commands ask of an index; `ToolIndex` and `RemoteIndex` both have it."""
+
+    def search(self, request: SearchRequest, *, principal: Principal) -> CandidateSet:
+        """Return the candidates for a request."""
+
+    def explain(self, request: SearchRequest, *, ref: str, principal: Principal) -> ScoreExplanation:
+        """Return how one tool scored."""
+
+    def why_not(self, ref: str, *, principal: Principal, asked_by: Principal) -> VisibilityReport:
+        """Return which rule shows or hides a tool."""
+
+    def tools(self, *, principal: Principal) -> tuple[ToolSummary, ...]:
+        """Return the visible tools."""
+
+    def tool(self, ref: str, *, principal: Principal) -> ToolContract:
+        """Return one contract."""
+
+    def add(self, contracts: Iterable[ToolContract]) -> ChangeReport:
+        """Add or replace contracts."""
+
+    def replace_all(self, contracts: Iterable[ToolContract]) -> ChangeReport:
+        """Make these the whole catalogue."""
+
+    def remove(self, refs: Iterable[str]) -> ChangeReport:
+        """Remove tools."""
+
+    def set_rules(self, rules: RuleBook) -> None:
+        """Replace the access rules."""
+
+    def record_outcome(self, outcome: Outcome, *, principal: Principal) -> None:
+        """Record how a call ended."""
+
+    def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
+        """Return the record of one search."""
+
+
+@contextmanager
+def connected(
+    index: Path | None, *, principal: Principal | None, api_key: str | None = None
+) -> Iterator[tuple[Verbs, Principal]]:
+    """Yield an index and the principal to ask on behalf of.
+
+    Args:
+        index: Folder of the index; None takes the setting.
+        principal: The principal of the options; None takes `local_principal` of the settings.
+        api_key: Credentials for a server.
+
+    Raises:
+        RequestError: If a principal is given and a server, which decides on the principal itself, owns the index.
+        IndexStateError: If there is no usable index.
+    """
+    from toolsearch.settings import load_settings
+
+    settings = load_settings(index=index)
+    remote = server_of(settings.index, api_key=api_key)
+    if remote is not None:
+        if principal is not None:
+            raise RequestError(
+                f"the server at {remote.url} owns {settings.index} and takes the principal from the credentials: "
+                "leave the principal options out and use --api-key, or stop the server",
+                field="principal",
+            )
+        yield remote, settings.local_principal
+        return
+    from toolsearch import ToolIndex
+
+    with ToolIndex.open(settings.index) as local:
+        yield local, principal or settings.local_principal
+
+
+def server_of(folder: Path, *, api_key: str | None) -> Any:
+    """Return a client of the server that owns an index folder, or None where none answers."""
+    address = read_address(folder)
+    if address is None:
+        return None
+    from toolsearch.cli.remote import RemoteIndex
+
+    remote = RemoteIndex(address.url, api_key=api_key)
+    return remote if remote.is_instance(address.instance) else None

@@ -1,0 +1,161 @@
+"""An index behind a running server: the same verbs, over HTTP, with the standard library's client."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import quote
+
+from toolsearch import (
+    CandidateSet,
+    ChangeReport,
+    Outcome,
+    Principal,
+    RuleBook,
+    ScoreExplanation,
+    SearchRequest,
+    ToolContract,
+    ToolSummary,
+    VisibilityReport,
+)
+from toolsearch.errors import IndexLocked, ToolSearchError
+
+_TIMEOUT_S = 310.0
+_START_WAIT_S = 15.0
+
+
+class RemoteIndex:
+    """A client of one server. The server decides on the principal; the arguments of that name are not sent."""
+
+    def __init__(self, url: str, *, api_key: str | None = None) -> None:
+        """Talk to the server at `url`, e.g. `http://127.0.0.1:8765`."""
+        self.url = url
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        # No proxy: the server is on this machine, and the environment's proxy is for others.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def is_instance(self, instance: str) -> bool:
+        """Tell whether that very server answers here, waiting a little while it starts."""
+        deadline = time.monotonic() + _START_WAIT_S
+        while True:
+            health = self._health()
+            if health.get("instance") != instance:
+                return False
+            if health.get("status") != "starting" or time.monotonic() > deadline:
+                return True
+            time.sleep(0.1)
+
+    def search(self, request: SearchRequest, *, principal: Principal) -> CandidateSet:
+        """Return the candidates for a request."""
+        return CandidateSet.model_validate_json(self._send("POST", "/v1/search", request.model_dump_json()))
+
+    def explain(self, request: SearchRequest, *, ref: str, principal: Principal) -> ScoreExplanation:
+        """Return how one tool scored."""
+        body = json.dumps({"request": request.model_dump(mode="json"), "ref": ref})
+        return ScoreExplanation.model_validate_json(self._send("POST", "/v1/explain", body))
+
+    def why_not(self, ref: str, *, principal: Principal, asked_by: Principal) -> VisibilityReport:
+        """Return which rule shows or hides a tool from `principal`."""
+        body = json.dumps({"ref": ref, "principal": principal.model_dump(mode="json")})
+        return VisibilityReport.model_validate_json(self._send("POST", "/v1/why-not", body))
+
+    def tools(self, *, principal: Principal) -> tuple[ToolSummary, ...]:
+        """Return the visible tools."""
+        return tuple(ToolSummary.model_validate(entry) for entry in json.loads(self._send("GET", "/v1/tools")))
+
+    def tool(self, ref: str, *, principal: Principal) -> ToolContract:
+        """Return one contract."""
+        return ToolContract.model_validate_json(self._send("GET", f"/v1/tools/{quote(ref)}"))
+
+    def add(self, contracts: Iterable[ToolContract]) -> ChangeReport:
+        """Add or replace contracts."""
+        return self._put_tools(contracts, others="keep")
+
+    def replace_all(self, contracts: Iterable[ToolContract]) -> ChangeReport:
+        """Make these the whole catalogue."""
+        return self._put_tools(contracts, others="remove")
+
+    def remove(self, refs: Iterable[str]) -> ChangeReport:
+        """Remove tools, one after the other."""
+        removed: list[str] = []
+        for ref in refs:
+            answer = self._send("DELETE", f"/v1/tools/{quote(ref)}")
+            removed.extend(ChangeReport.model_validate_json(answer).removed)
+        return ChangeReport(added=(), replaced=(), unchanged=(), removed=tuple(removed))
+
+    def set_rules(self, rules: RuleBook) -> None:
+        """Replace the access rules."""
+        self._send("PUT", "/v1/rules", rules.model_dump_json())
+
+    def record_outcome(self, outcome: Outcome, *, principal: Principal) -> None:
+        """Record how a call ended."""
+        self._send("POST", "/v1/outcomes", outcome.model_dump_json())
+
+    def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
+        """Return the record of one search."""
+        record: dict[str, Any] = json.loads(self._send("GET", f"/v1/decisions/{quote(trace_id, safe='')}"))
+        return record
+
+    def _put_tools(self, contracts: Iterable[ToolContract], *, others: str) -> ChangeReport:
+        body = "[" + ",".join(contract.canonical_json for contract in contracts) + "]"
+        return ChangeReport.model_validate_json(self._send("PUT", f"/v1/tools?others={others}", body))
+
+    def _health(self) -> dict[str, Any]:
+        try:
+            with self._opener.open(f"{self.url}/healthz", timeout=2.0) as answer:
+                found = json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                found = _json_or_none(error.read())
+        except (OSError, HTTPException, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _send(self, method: str, path: str, body: str | None = None) -> bytes:
+        request = urllib.request.Request(
+            self.url + path,
+            method=method,
+            data=None if body is None else body.encode("utf-8", "replace"),
+            headers=self._headers | ({} if body is None else {"Content-Type": "application/json"}),
+        )
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
+                received: bytes = answer.read()
+                return received
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _as_error(error.code, error.read()) from None
+        except (OSError, HTTPException) as error:
+            raise IndexLocked(f"the server at {self.url} owns the index but does not answer: {error}") from None
+
+
+def _as_error(status: int, body: bytes) -> ToolSearchError:
+    """Return the library's own error for a problem document."""
+    problem = _json_or_none(body)
+    if not isinstance(problem, dict):
+        return ToolSearchError(f"the server answered {status} without a problem document")
+    detail = str(problem.get("detail", f"status {status}"))
+    for kind in _kinds(ToolSearchError):
+        if kind.code == problem.get("code"):
+            error = kind.__new__(kind)  # the text is complete; the constructors would add to it
+            Exception.__init__(error, detail)
+            return error
+    return ToolSearchError(detail)
+
+
+def _kinds(base: type[ToolSearchError]) -> Iterator[type[ToolSearchError]]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
+
+
+def _json_or_none(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None

@@ -1,0 +1,27 @@
+"""`toolsearch remove`: take tools out of an index."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from toolsearch.cli import options as o
+from toolsearch.cli.connect import connected
+
+
+def remove(
+    refs: Annotated[list[str], typer.Argument(help="server/name@version of each tool.", show_default=False)],
+    index: o.IndexOption = None,
+    api_key: o.ApiKeyOption = None,
+    as_json: o.JsonOption = False,
+) -> None:
+    """Remove tools from the catalogue. For administrators."""
+    with connected(index, principal=None, api_key=api_key) as (found, _):
+        report = found.remove(refs)
+    if as_json:
+        print(report.model_dump_json())
+    else:
+        from toolsearch.cli.render import console, plain
+
+        console().print(plain(f"removed {len(report.removed)}: {', '.join(report.removed)}"))

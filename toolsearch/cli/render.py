@@ -1,0 +1,145 @@
+"""Answers for people: tables and lines. Columns align for wide characters; nothing in a contract can steer the terminal."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from toolsearch import Candidate, CandidateSet, ScoreExplanation, ToolSummary, VisibilityReport
+
+_BAR_CELLS = 8
+_STYLES = {"none": "green", "read_only": "green", "reversible": "yellow", "irreversible": "red"}
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, control characters (and with them terminal sequences) replaced."""
+    spaced = " ".join(text.split())
+    return "".join("�" if unicodedata.category(char) in {"Cc", "Cs"} else char for char in spaced)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on the present standard streams."""
+    return Console(file=sys.stderr if stderr else sys.stdout, highlight=False, soft_wrap=False)
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Return untrusted text for a table cell: no markup, no control characters."""
+    return Text(one_line(text), style=style)
+
+
+def print_candidates(answer: CandidateSet) -> None:
+    """Print the answer to a search."""
+    out = console()
+    if answer.candidates:
+        table = Table(show_lines=True, expand=False)
+        table.add_column("#", justify="right", no_wrap=True)
+        table.add_column("tool", overflow="fold", ratio=2)
+        table.add_column("score", justify="right", no_wrap=True)
+        table.add_column("signals", no_wrap=True)
+        table.add_column("why", overflow="fold", ratio=3)
+        for candidate in answer.candidates:
+            table.add_row(
+                str(candidate.rank),
+                _tool_cell(candidate),
+                f"{candidate.score:.3f}",
+                _signals_cell(candidate),
+                _why_cell(candidate),
+            )
+        out.print(table)
+    for line in _notes(answer):
+        out.print(line)
+
+
+def _tool_cell(candidate: Candidate) -> Text:
+    effect = candidate.side_effect.label
+    cell = plain(candidate.ref, "bold")
+    if candidate.title:
+        cell.append("\n").append_text(plain(candidate.title))
+    assumed = " (assumed)" if candidate.side_effect_inferred else ""
+    cell.append(f"\n{effect}{assumed}", _STYLES.get(effect, ""))
+    if candidate.already_loaded:
+        cell.append("\nalready loaded", "dim")
+    return cell
+
+
+def _signals_cell(candidate: Candidate) -> Text:
+    lines = Text()
+    width = max((len(name) for name in candidate.signals), default=0)
+    for name, signal in candidate.signals.items():
+        filled = round(signal.value * _BAR_CELLS)
+        lines.append("\n" if lines else "")
+        lines.append(f"{name:<{width}} ").append("█" * filled, "cyan").append("░" * (_BAR_CELLS - filled), "dim")
+        lines.append(f" {signal.value:.2f} → {signal.contribution:+.3f}")
+    return lines
+
+
+def _why_cell(candidate: Candidate) -> Text:
+    lines: list[Text] = [plain(reason.text) for reason in candidate.reasons]
+    lines += [plain(f"! {caution.text}", "yellow") for caution in candidate.cautions]
+    for missing in candidate.inputs.missing:
+        source = f"from {', '.join(missing.obtain_from)}" if missing.obtain_from else "ask the user"
+        lines.append(plain(f"needs {missing.field}: {source}", "magenta"))
+    if candidate.approval:
+        lines.append(plain(f"approval: {candidate.approval}", "yellow"))
+    lines += [plain(f"like it: {other.ref}", "dim") for other in candidate.alternatives]
+    return Text("\n").join(lines)
+
+
+def _notes(answer: CandidateSet) -> list[Text]:
+    lines = [plain(answer.message, "bold")]
+    if answer.clarify is not None:
+        lines.append(plain(answer.clarify.question))
+    lines += [plain(f"always on: {tool.ref}", "dim") for tool in answer.always_on]
+    lines += [plain(f"withheld: {tool.ref}: {tool.reason.text}; {tool.unlock}", "yellow") for tool in answer.withheld]
+    lines += [plain(f"near miss: {miss.ref} {miss.score:.3f}", "dim") for miss in answer.near_misses]
+    tokens, total = answer.token_metrics, answer.timings_ms.get("total")
+    took = f", {total:.1f} ms" if total is not None else ""
+    lines.append(
+        plain(
+            f"{answer.outcome.value}: {len(answer.candidates)} of {answer.visible_tools} visible tools, "
+            f"{tokens.returned} of {tokens.baseline} tokens{took}, trace {answer.trace_id}",
+            "dim",
+        )
+    )
+    return lines
+
+
+def print_explanation(answer: ScoreExplanation) -> None:
+    """Print how one tool scored, as an indented tree."""
+    out = console()
+    rank = "not recalled" if answer.rank is None else f"rank {answer.rank}"
+    out.print(plain(f"{answer.ref}: {rank}, {'returned' if answer.returned else 'not returned'}", "bold"))
+    for line in answer.score.render().splitlines():
+        indent = len(line) - len(line.lstrip(" "))
+        out.print(Text(" " * indent).append_text(plain(line)))
+    for reason in answer.reasons:
+        out.print(plain(reason.text))
+    for caution in answer.cautions:
+        out.print(plain(f"! {caution.text}", "yellow"))
+
+
+def print_visibility(answer: VisibilityReport) -> None:
+    """Print the decision about one tool."""
+    verdict = "visible" if answer.allowed else "hidden"
+    console().print(plain(f"{answer.ref}: {verdict} by {answer.rule}: {answer.reason}"))
+
+
+def print_tools(found: tuple[ToolSummary, ...]) -> None:
+    """Print the visible tools."""
+    table = Table()
+    table.add_column("tool", overflow="fold")
+    table.add_column("title", overflow="fold")
+    table.add_column("side effect", no_wrap=True)
+    table.add_column("does", overflow="ellipsis", no_wrap=True, ratio=1)
+    for tool in found:
+        effect = tool.side_effect.label
+        table.add_row(plain(tool.ref), plain(tool.title), Text(effect, _STYLES.get(effect, "")), plain(tool.does))
+    out = console()
+    out.print(table)
+    out.print(plain(f"{len(found)} tools", "dim"))

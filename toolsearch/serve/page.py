@@ -1,0 +1,48 @@
+"""The page at `/`: the endpoints, and a request that works as pasted. No script, nothing from another host."""
+
+from __future__ import annotations
+
+import html
+import json
+import shlex
+
+from fastapi import Request, Response
+from starlette.routing import BaseRoute
+
+EXAMPLE_TEXT = "where is my order ORD-20260917"
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "td{padding:.1rem 1rem .1rem 0;vertical-align:top}pre{background:#f4f4f4;padding:1rem;overflow-x:auto}"
+)
+_CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+
+def example_request(base_url: str, *, authenticated: bool) -> str:
+    """Return a shell command that asks the server at `base_url`."""
+    key = " -H 'Authorization: Bearer YOUR_KEY'" if authenticated else ""
+    body = shlex.quote(json.dumps({"text": EXAMPLE_TEXT}, ensure_ascii=False))
+    url = f"{base_url.rstrip('/')}/v1/search"
+    return f"curl -s {shlex.quote(url)}{key} -H 'Content-Type: application/json' -d {body}"
+
+
+def index_page(request: Request) -> Response:
+    """Return the page."""
+    rows = "\n".join(_row(route) for route in request.app.routes if getattr(route, "include_in_schema", False))
+    command = example_request(str(request.base_url), authenticated=request.app.state.sidecar.settings.authenticated)
+    text = (
+        "<!doctype html><html lang=en><meta charset=utf-8><title>toolsearch</title>"
+        f"<style>{_STYLE}</style><h1>toolsearch</h1>"
+        "<p>Tools for a request: permitted, ranked, explained.</p>"
+        f"<pre>{html.escape(command)}</pre><table>{rows}</table>"
+        "<p><a href=/openapi.json>openapi.json</a> describes every endpoint.</p></html>"
+    )
+    return Response(text, media_type="text/html", headers={"Content-Security-Policy": _CSP})
+
+
+def _row(route: BaseRoute) -> str:
+    methods = " ".join(sorted(getattr(route, "methods", None) or ()))
+    path = str(getattr(route, "path", "")).replace(":path", "")
+    summary = (getattr(route, "description", "") or "").split("\n", 1)[0]
+    cells = (methods, path, summary)
+    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"

@@ -1,0 +1,224 @@
+"""The endpoints: one verb each, the same verb as the library's method and the command's name.
+
+An answer is the library's own model as JSON, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from toolsearch import (
+    CandidateSet,
+    ChangeReport,
+    Outcome,
+    RuleBook,
+    ScoreExplanation,
+    SearchRequest,
+    ToolContract,
+    ToolSummary,
+    VisibilityReport,
+)
+from toolsearch.serve.auth import require_admin, require_role
+from toolsearch.serve.limits import strict_json
+from toolsearch.serve.page import index_page
+from toolsearch.serve.problems import PROBLEM_JSON, HttpProblem
+from toolsearch.serve.schemas import (
+    CONTRACT_EXAMPLES,
+    EXPLAIN_EXAMPLES,
+    OUTCOME_EXAMPLES,
+    SEARCH_EXAMPLES,
+    WHY_NOT_EXAMPLES,
+    Contracts,
+    ExplainRequest,
+    Health,
+    WhyNotRequest,
+)
+from toolsearch.serve.sidecar import InCall, sidecar_of
+from toolsearch.settings import ADMIN_ROLE, METRICS_ROLE
+
+
+class _StrictRequest(Request):
+    """A request whose JSON means one thing only."""
+
+    async def json(self) -> Any:
+        """Return the parsed body; see `strict_json`."""
+        if not hasattr(self, "_strict"):
+            self._strict = strict_json(await self.body())
+        return self._strict
+
+
+class StrictRoute(APIRoute):
+    """A route that takes JSON as UTF-8 under its own media type, and nothing else."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, with the body checked before FastAPI reads it."""
+        handle = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            request = _StrictRequest(request.scope, request.receive)
+            if self.body_field is not None:
+                await _require_json(request)
+            return await handle(request)
+
+        return strict
+
+
+async def _require_json(request: _StrictRequest) -> None:
+    media_type, _, parameters = request.headers.get("Content-Type", "").partition(";")
+    charset = parameters.replace(" ", "").lower().removeprefix("charset=").strip('"')
+    if media_type.strip().lower() != "application/json" or charset not in ("", "utf-8"):
+        raise HttpProblem(
+            "send the body as JSON in UTF-8 with the header 'Content-Type: application/json'",
+            status=415,
+            code="content_type_unsupported",
+            headers={"Accept-Post": "application/json"},
+        )
+    await request.json()  # here, as FastAPI would turn our error into one of its own
+
+
+def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the error answers of a route for the OpenAPI document."""
+    content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+
+
+_ALWAYS = (401, 421, 503)
+_WITH_BODY = (*_ALWAYS, 400, 408, 413, 415, 422)
+
+router = APIRouter(route_class=StrictRoute)
+Ref = Annotated[str, Path(description="`server/name@version`, `server/name`, or a bare name.", max_length=1024)]
+
+
+def _json(answer: BaseModel) -> Response:
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+@router.post("/v1/search", response_model=CandidateSet, responses=_answers(*_WITH_BODY))
+async def search(request: Annotated[SearchRequest, Body(openapi_examples=SEARCH_EXAMPLES)], call: InCall) -> Response:
+    """Return the few permitted tools for a request, with reasons."""
+    answer = await call.read(lambda index: index.search(request, principal=call.principal))
+    call.sidecar.metrics.search(outcome=answer.outcome.value, timings_ms=answer.timings_ms)
+    return _json(answer)
+
+
+@router.post("/v1/explain", response_model=ScoreExplanation, responses=_answers(*_WITH_BODY, 404))
+async def explain(
+    question: Annotated[ExplainRequest, Body(openapi_examples=EXPLAIN_EXAMPLES)], call: InCall
+) -> Response:
+    """Return how one visible tool scored for a request, whether or not it was returned."""
+    return _json(
+        await call.read(lambda index: index.explain(question.request, ref=question.ref, principal=call.principal))
+    )
+
+
+@router.post("/v1/why-not", response_model=VisibilityReport, responses=_answers(*_WITH_BODY, 404))
+async def why_not(
+    question: Annotated[WhyNotRequest, Body(openapi_examples=WHY_NOT_EXAMPLES)], call: InCall
+) -> Response:
+    """Return which rule shows or hides a tool; to anyone but an administrator, the answer of an unknown tool."""
+    return _json(
+        await call.read(
+            lambda index: index.why_not(question.ref, principal=question.principal, asked_by=call.principal)
+        )
+    )
+
+
+@router.get("/v1/tools", response_model=list[ToolSummary], responses=_answers(*_ALWAYS))
+async def tools(call: InCall) -> Response:
+    """Return the tools that the caller can see, sorted by reference."""
+    found = await call.read(lambda index: index.tools(principal=call.principal))
+    return Response(to_json(found), media_type="application/json")
+
+
+@router.get("/v1/tools/{ref:path}", response_model=ToolContract, responses=_answers(*_ALWAYS, 404, 422))
+async def tool(ref: Ref, call: InCall) -> Response:
+    """Return one contract in canonical form; the ETag is its fingerprint, the sha256 of the body."""
+    contract = await call.read(lambda index: index.tool(ref, principal=call.principal))
+    return Response(
+        contract.canonical_json,
+        media_type="application/json",
+        headers={"ETag": f'"{contract.fingerprint}"'},
+    )
+
+
+@router.put("/v1/tools", response_model=ChangeReport, responses=_answers(*_WITH_BODY, 403))
+async def add(
+    contracts: Annotated[Contracts, Body(openapi_examples=CONTRACT_EXAMPLES)],
+    call: InCall,
+    others: Annotated[
+        Literal["keep", "remove"], Query(description="What becomes of the tools that the body does not name.")
+    ] = "keep",
+) -> Response:
+    """Add or replace contracts. For administrators."""
+    require_admin(call.principal)
+    given = contracts if isinstance(contracts, list) else [contracts]
+    report = await call.write(lambda index: index.replace_all(given) if others == "remove" else index.add(given))
+    return _json(report)
+
+
+@router.delete("/v1/tools/{ref:path}", response_model=ChangeReport, responses=_answers(*_ALWAYS, 403, 404, 422))
+async def remove(ref: Ref, call: InCall) -> Response:
+    """Remove one tool. For administrators."""
+    require_admin(call.principal)
+    return _json(await call.write(lambda index: index.remove([ref])))
+
+
+@router.put("/v1/rules", response_model=RuleBook, responses=_answers(*_WITH_BODY, 403))
+async def set_rules(rules: RuleBook, call: InCall) -> Response:
+    """Replace the access rules of the catalogue. For administrators."""
+    require_admin(call.principal)
+    await call.write(lambda index: index.set_rules(rules))
+    return _json(rules)
+
+
+@router.get("/v1/decisions/{trace_id}", response_model=dict[str, Any], responses=_answers(*_ALWAYS, 404, 422))
+async def decision(trace_id: Annotated[str, Path(min_length=1, max_length=64)], call: InCall) -> Response:
+    """Return the record kept of one search of the caller."""
+    record = await call.read(lambda index: index.decision(trace_id, principal=call.principal))
+    return Response(to_json(record), media_type="application/json")
+
+
+@router.post("/v1/outcomes", status_code=204, responses=_answers(*_WITH_BODY, 404))
+async def record_outcome(
+    outcome: Annotated[Outcome, Body(openapi_examples=OUTCOME_EXAMPLES)], call: InCall
+) -> Response:
+    """Report how the call of a tool ended; it feeds the reliability signal."""
+    await call.read(lambda index: index.record_outcome(outcome, principal=call.principal))
+    call.sidecar.metrics.outcome(status=outcome.status.value)
+    return Response(status_code=204)
+
+
+@router.get("/healthz", response_model=Health, responses={503: {"model": Health}})
+async def healthz(request: Request) -> Response:
+    """Answer 200 when requests are answered, 503 while the index is opened and while the server stops."""
+    health = sidecar_of(request).health()
+    response = _json(health)
+    response.status_code = 200 if health.status == "ready" else 503
+    return response
+
+
+@router.get("/livez", status_code=204)
+async def livez() -> Response:
+    """Answer as long as the process is alive."""
+    return Response(status_code=204)
+
+
+@router.get("/metrics", response_class=Response, responses=_answers(*_ALWAYS, 403))
+async def metrics(call: InCall) -> Response:
+    """Return the counters in Prometheus text format. They count the whole catalogue, so a role is needed."""
+    require_role(call.principal, METRICS_ROLE, ADMIN_ROLE)
+    call.sidecar.count_catalogue()
+    return Response(call.sidecar.metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/", include_in_schema=False)
+async def front_page(request: Request) -> Response:
+    """Return a plain page that lists the endpoints."""
+    return index_page(request)

@@ -1,0 +1,100 @@
+"""Run the sidecar as a process: bind, tell where it listens, serve, and leave the index folder clean."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from toolsearch import ToolIndex
+from toolsearch.errors import RequestError, ToolSearchError
+from toolsearch.serve.address import ServerAddress, remove_address, write_address
+from toolsearch.serve.http import create_app
+from toolsearch.serve.sidecar import Sidecar
+from toolsearch.settings import Settings
+
+
+def run_server(settings: Settings, *, announce: Callable[[str], None]) -> None:
+    """Serve until the process is told to stop.
+
+    Args:
+        settings: Everything that can be set.
+        announce: Called once with the base URL, when the index is open.
+
+    Raises:
+        RequestError: If the port cannot be bound.
+        PolicyError: If the credentials are not usable, or missing where others can reach the server.
+        IndexStateError: If the index cannot be opened; the server has stopped then.
+    """
+    logging.basicConfig(
+        level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
+    )
+    held: list[Sidecar] = []
+
+    def opened() -> ToolIndex:
+        try:
+            index = ToolIndex.open(settings.index)
+        except ToolSearchError:
+            server.should_exit = True
+            raise
+        write_address(settings.index, address_of(held[0]))
+        announce(address_of(held[0]).url)
+        return index
+
+    def address_of(sidecar: Sidecar) -> ServerAddress:
+        return ServerAddress(host=host, port=port, pid=os.getpid(), instance=sidecar.instance)
+
+    app = create_app(opened, settings=settings)
+    held.append(app.state.sidecar)
+    bound = _bind(settings)
+    host, port = _reachable(bound)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=settings.shutdown_grace_s,
+        )
+    )
+    _keep_alive_after_signals()
+    try:
+        server.run(sockets=[bound])
+    finally:
+        remove_address(settings.index, instance=held[0].instance)
+        bound.close()
+    if held[0].failure is not None:
+        raise held[0].failure
+
+
+def _bind(settings: Settings) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(128)  # from here on a client waits instead of being refused
+    except OSError as error:
+        raise RequestError(
+            f"cannot bind {settings.host} port {settings.port}: {error.strerror or error}; choose another with --port",
+            field="port",
+        ) from None
+    return bound
+
+
+def _reachable(bound: socket.socket) -> tuple[str, int]:
+    """Return the address under which a client on this machine reaches a bound socket."""
+    host, port = bound.getsockname()[:2]
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port
+
+
+def _keep_alive_after_signals() -> None:
+    """Let the process finish its cleaning: uvicorn raises the signal that stopped it once more at the end."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)

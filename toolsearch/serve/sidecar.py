@@ -1,0 +1,131 @@
+"""What one running sidecar holds, and how a request reaches the engine."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+
+from toolsearch import Principal, ToolIndex
+from toolsearch.errors import ToolSearchError
+from toolsearch.serve.guard import principal_of_state
+from toolsearch.serve.limits import EngineThreads
+from toolsearch.serve.metrics import SidecarMetrics
+from toolsearch.serve.problems import HttpProblem
+from toolsearch.serve.schemas import Health
+from toolsearch.settings import Settings
+
+T = TypeVar("T")
+_LOG = logging.getLogger("toolsearch.serve")
+
+
+@dataclass(slots=True, kw_only=True)
+class Sidecar:
+    """The state of one server.
+
+    Attributes:
+        opened: Opens the index; called once, in an engine thread, while `/healthz` answers 503.
+        settings: The settings it was started with.
+        metrics: Its counters.
+        threads: Where the engine runs.
+        instance: Random id, by which a client tells this server from another one on the same port.
+        index: The index, once it is open.
+        failure: Why it could not be opened.
+        stopping: True from the beginning of the shutdown on.
+    """
+
+    opened: Callable[[], ToolIndex]
+    settings: Settings
+    metrics: SidecarMetrics
+    threads: EngineThreads
+    instance: str = field(default_factory=lambda: secrets.token_hex(8))
+    index: ToolIndex | None = None
+    failure: ToolSearchError | None = None
+    stopping: bool = False
+
+    def open(self) -> None:
+        """Open the index, or keep the reason why that failed."""
+        try:
+            self.index = self.opened()
+        except ToolSearchError as error:
+            _LOG.error("cannot open the index: %s", error)
+            self.failure = error
+
+    def close(self) -> None:
+        """Finish what runs, then close the index."""
+        self.stopping = True
+        self.threads.close()
+        if self.index is not None:
+            self.index.close()
+
+    def ready_index(self) -> ToolIndex:
+        """Return the open index.
+
+        Raises:
+            HttpProblem: 503 while it is being opened, or after that failed.
+        """
+        if self.index is None or self.stopping:
+            raise HttpProblem(
+                f"the index is not ready: {self.health().status}; try again shortly",
+                status=503,
+                code="not_ready",
+                headers={"Retry-After": "1"},
+            )
+        return self.index
+
+    def health(self) -> Health:
+        """Return whether requests are answered."""
+        if self.stopping:
+            return Health(status="stopping", vectors_ready=False, instance=self.instance)
+        if self.failure is not None:
+            return Health(status="failed", vectors_ready=False, instance=self.instance)
+        if self.index is None:
+            return Health(status="starting", vectors_ready=False, instance=self.instance)
+        return Health(status="ready", vectors_ready=self.index.status().vectors_ready, instance=self.instance)
+
+    def count_catalogue(self) -> None:
+        """Bring the gauges up to date."""
+        status = self.ready_index().status()
+        self.metrics.catalogue(tools=status.tools, generation=status.generation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request on its way to the engine.
+
+    Attributes:
+        sidecar: The server it came to.
+        principal: On whose behalf it runs.
+    """
+
+    sidecar: Sidecar
+    principal: Principal
+
+    async def read(self, verb: Callable[[ToolIndex], T]) -> T:
+        """Run a verb that answers, within `request_timeout_s`."""
+        index = self.sidecar.ready_index()
+        return await self.sidecar.threads.run(partial(verb, index), timeout_s=self.sidecar.settings.request_timeout_s)
+
+    async def write(self, verb: Callable[[ToolIndex], T]) -> T:
+        """Run a verb that changes the catalogue, within `upload_timeout_s`."""
+        index = self.sidecar.ready_index()
+        return await self.sidecar.threads.run(partial(verb, index), timeout_s=self.sidecar.settings.upload_timeout_s)
+
+
+def sidecar_of(request: Request) -> Sidecar:
+    """Return the sidecar that a request came to."""
+    sidecar: Sidecar = request.app.state.sidecar
+    return sidecar
+
+
+def _call(request: Request) -> Call:
+    return Call(sidecar=sidecar_of(request), principal=principal_of_state(request.state))
+
+
+InCall = Annotated[Call, Depends(_call)]
+"""A route parameter: the call that this request is."""
