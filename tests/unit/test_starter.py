@@ -294,3 +294,13 @@ def test_language_mark_follows_request_and_contract(case: Mapping[str, Any]) -> 
         if name not in bilingual
     }
     assert case["lang"] == (request if languages <= {request} else "mixed")
+
+
+@pytest.mark.parametrize("case", by_id([case for case in cases() if "args" in case["expect"]]))
+def test_expected_arguments_satisfy_the_schema_of_the_expected_tool(case: Mapping[str, Any]) -> None:
+    expect = case["expect"]
+    (tool,) = seen(expect["tool"], principal=principals()[case["principal"]])
+    properties = tool.input_schema["properties"]
+    for field, value in expect["args"].items():
+        assert Draft202012Validator(properties[field]).is_valid(value)
+        assert field not in expect.get("missing", ())
