@@ -53,7 +53,8 @@ def read_with_positions(path: Path) -> tuple[Any, Positions]:
     """Read a YAML file, or a JSON file if its name ends in `.json`.
 
     Raises:
-        DataError: If the file is missing, not UTF-8, not YAML or JSON, or has a key twice in one object; with the line.
+        DataError: If the file is missing, not UTF-8, not YAML or JSON, or has a key twice in one object; with the
+            line.
     """
     text = _text(path)
     if path.suffix == ".json":
