@@ -22,6 +22,9 @@ from toolsearch.embed.protocol import EncoderInfo
 _DIM = 512
 _ID = f"hashed-{_DIM}@1.0.0"
 
+_MAX_CHARACTERS = 20_000
+"""Longer texts are cut, so that no text costs more than a few milliseconds."""
+
 _INFO = EncoderInfo(
     id=_ID,
     dim=_DIM,
@@ -75,7 +78,7 @@ def _unit_vector(text: str) -> NDArray[np.float64]:
 
 def _pieces(text: str) -> Iterator[str]:
     """Yield words and numbers in lower case, identifiers split, and runs of Han or Kana whole."""
-    split = _HUMP.sub(" ", unicodedata.normalize("NFKC", text))
+    split = _HUMP.sub(" ", unicodedata.normalize("NFKC", text[:_MAX_CHARACTERS]))
     return (match.group().casefold() for match in _PIECES.finditer(split))
 
 

@@ -27,6 +27,9 @@ from toolsearch.errors import EncoderMismatch, IndexStateError
 _TOKENS_AT_ONCE = 384
 """Most tokens in one run of the model, unless a single text has more."""
 
+_CHARACTERS_A_TOKEN = 40
+"""Text beyond this many characters for each token the model takes is not tokenised at all."""
+
 _MINILM_VOCABULARY = Path(__file__).parent / "data" / "minilm-vocab.txt"
 
 MINILM_INFO = EncoderInfo(
@@ -124,6 +127,7 @@ class OnnxEncoder:
                 self._loaded = _Loaded(
                     tokenizer=_tokenizer(self._vocabulary, max_tokens=self._max_tokens),
                     session=_session(path, sha256=self._info.sha256, threads=self._threads),
+                    max_characters=self._max_tokens * _CHARACTERS_A_TOKEN,
                 )
             return self._loaded
 
@@ -134,11 +138,12 @@ class _Loaded:
 
     tokenizer: Any
     session: Any
+    max_characters: int
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, special tokens included."""
         # A lone surrogate, which JSON can smuggle in, has no UTF-8 form and would be refused.
-        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        clean = [text[: self.max_characters].encode("utf-8", "replace").decode("utf-8") for text in texts]
         # Called one by one, because encode_batch starts threads that a forked server cannot use.
         return [self.tokenizer.encode(text).ids for text in clean]
 

@@ -1,0 +1,146 @@
+"""Any sentence-transformers model, from a local folder or by hub name. Needs the [st] extra.
+
+Making an encoder loads the model, which takes seconds: its dimension and weights are not known before. Texts are
+encoded one at a time, because torch picks other kernels for other batch shapes and the last bits of a vector would
+depend on its neighbours; in a batch, short texts would be up to three times faster.
+
+The network is used only for a hub name that is not in the local cache. `HF_HUB_OFFLINE=1` forbids that too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.errors import IndexStateError, MissingExtraError
+
+_NOT_FOR_TORCH = ("onnx/*", "openvino/*", "*.onnx", "*.h5", "*.ot", "*.msgpack")
+"""Files of a hub model that are neither downloaded nor part of its identity."""
+
+_PROBE: tuple[tuple[str, str], ...] = (
+    ("where is my parcel now", "track_shipment. Returns the current location and delivery status of a shipment."),
+    ("will it rain in Oslo tomorrow", "get_forecast. Weather forecast for a city for the coming days."),
+    ("book a table for four on Friday", "reserve_restaurant. Makes a reservation at a restaurant."),
+    ("how much is one euro in yen", "convert_currency. Converts an amount from one currency to another."),
+    ("mute the project channel", "set_channel_notifications. Changes the notification settings of a channel."),
+    ("who is off sick this week", "list_absences. Lists the absences of employees in a period."),
+    ("restart the payment pods", "kubernetes_rollout_restart. Restarts the pods of a deployment."),
+    ("give the customer his money back", "create_refund. Refunds a payment in full or in part."),
+    ("put a meeting with Ana on Monday", "create_event. Adds an event to a calendar and invites people."),
+    ("which pull requests wait for me", "search_pull_requests. Finds pull requests by author, reviewer or state."),
+    ("translate this letter into Polish", "translate_text. Translates text from one language to another."),
+    ("delete the old backup files", "remove_files. Deletes files from a storage bucket."),
+)
+"""Requests and the tools they need; each request is unrelated to every other tool. Measures a model's cosines."""
+
+
+class SentenceTransformersEncoder:
+    """A SentenceTransformer on the CPU, with the query and document prompts that its configuration names."""
+
+    def __init__(self, model: str | Path, *, scripts: tuple[str, ...] = ("any",)) -> None:
+        """Load the model, and measure on a few fixed pairs which cosines it gives to unrelated and right texts.
+
+        Args:
+            model: A local folder, or a hub name such as `sentence-transformers/all-MiniLM-L6-v2`.
+            scripts: Scripts the model understands: `latin`, `han`, or `any`.
+
+        Raises:
+            MissingExtraError: If sentence-transformers or torch is not installed.
+            IndexStateError: If there is no such model, or it is not in the cache and the hub is out of reach.
+        """
+        name = str(model)
+        folder, self._model = _load(name)
+        dim = self._model.get_embedding_dimension()
+        if dim is None:
+            raise IndexStateError(f"model {name!r} does not say how long its vectors are: name another model")
+        self._dim = int(dim)
+        digest = _weights_digest(folder)
+        floor, ceiling = self._measure_cosines()
+        self._info = EncoderInfo(
+            id=f"st:{folder.name if Path(name).is_dir() else name}@{digest[:12]}",
+            dim=self._dim,
+            sha256=digest,
+            scripts=scripts,
+            cosine_floor=floor,
+            cosine_ceiling=ceiling,
+        )
+
+    @property
+    def info(self) -> EncoderInfo:
+        """Return the identity. Where the folder lies is not part of it, so an index can move between machines."""
+        return self._info
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[n, dim], unit rows, made with the model's query prompt if it has one."""
+        return self._encode(self._model.encode_query, texts)
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[n, dim], unit rows, made with the model's document prompt if it has one."""
+        return self._encode(self._model.encode_document, texts)
+
+    def _encode(self, encode: Any, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not texts:  # the library would return shape (0,)
+            return np.zeros((0, self._dim), dtype=np.float32)
+        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        raw = encode(clean, batch_size=1, convert_to_numpy=True, show_progress_bar=False)
+        # Scaled here and row by row: not every model ends in a normalising layer.
+        rows = [np.asarray(row, dtype=np.float64) for row in raw]
+        return np.stack([row / max(float(np.linalg.norm(row)), 1e-12) for row in rows]).astype(np.float32)
+
+    def _measure_cosines(self) -> tuple[float, float]:
+        """Return the median cosine of unrelated probe pairs, and the 90th percentile of right ones."""
+        requests = self.encode_queries([request for request, _ in _PROBE])
+        tools = self.encode_documents([tool for _, tool in _PROBE])
+        cosines = requests.astype(np.float64) @ tools.astype(np.float64).T
+        right = np.eye(len(_PROBE), dtype=np.bool_)
+        floor = round(float(np.median(cosines[~right])), 2)
+        return floor, max(round(float(np.quantile(cosines[right], 0.9)), 2), round(floor + 0.01, 2))
+
+
+def _load(name: str) -> tuple[Path, Any]:
+    """Return the folder of the model's files and the loaded model."""
+    try:
+        from huggingface_hub import snapshot_download
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise MissingExtraError(package="sentence-transformers", extra="st") from error
+    folder = Path(name).expanduser()
+    try:
+        if not folder.is_dir():
+            if folder.is_absolute() or name.startswith((".", "~")):
+                raise FileNotFoundError(f"there is no folder {name}")
+            folder = _hub_folder(name, snapshot_download)
+        return folder, SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise IndexStateError(
+            f"model {name!r} cannot be loaded ({reason}): name a folder that holds a sentence-transformers model, "
+            "or a hub name that is in the local cache or can be downloaded",
+            found=name,
+        ) from error
+
+
+def _hub_folder(name: str, snapshot_download: Any) -> Path:
+    """Return the cached files of a hub model, downloading them if there are none."""
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (OSError, ValueError):
+        return Path(snapshot_download(name, ignore_patterns=list(_NOT_FOR_TORCH)))
+
+
+def _weights_digest(folder: Path) -> str:
+    """Return the sha256 over the weight files that torch loads and the prompts, in order of name."""
+    files = sorted(folder.rglob("*.safetensors")) or sorted([*folder.rglob("*.bin"), *folder.rglob("*.pt")])
+    prompts = folder / "config_sentence_transformers.json"  # other prompts give other vectors
+    digest = hashlib.sha256()
+    for path in [*files, *([prompts] if prompts.is_file() else [])]:
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
