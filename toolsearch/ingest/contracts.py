@@ -116,7 +116,9 @@ def _faults(
         for key_path, place in places.items()
     ]
     more = f"; and {len(faults) - len(places)} more" if len(faults) > len(places) else ""
-    return ContractError("; ".join(listed) + more, source=source, path=first, hint=hints[0] if len(faults) == 1 and hints else "")
+    return ContractError(
+        "; ".join(listed) + more, source=source, path=first, hint=hints[0] if len(faults) == 1 and hints else ""
+    )
 
 
 def _plain(message: str) -> str:
@@ -183,7 +185,11 @@ def _named_schema(name: str, *, folders: Sequence[FilePath]) -> dict[str, Any] |
             file = folder / f"{name}{suffix}"
             if not file.is_file():
                 continue
-            documents, _ = parse(decode(file.read_bytes(), source=str(file)), source=str(file), syntax="json" if suffix == ".json" else "yaml")
+            documents, _ = parse(
+                decode(file.read_bytes(), source=str(file)),
+                source=str(file),
+                syntax="json" if suffix == ".json" else "yaml",
+            )
             if len(documents) != 1 or not isinstance(documents[0].data, dict):
                 raise ContractError("is not one JSON Schema object", source=str(file))
             return inline_refs(documents[0].data, source=str(file))

@@ -96,9 +96,7 @@ def decode(data: bytes | str, *, source: str) -> str:
         ) from None
 
 
-def parse(
-    text: str, *, source: str, syntax: Syntax | None = None
-) -> tuple[list[Document], list[ContractError]]:
+def parse(text: str, *, source: str, syntax: Syntax | None = None) -> tuple[list[Document], list[ContractError]]:
     """Read a text into its documents.
 
     Args:
@@ -134,9 +132,7 @@ def check_tree(data: Any, *, source: str) -> None:
         value, path = pending.pop()
         seen += 1
         if len(path) > MAX_DEPTH:
-            raise ContractError(
-                f"is nested deeper than {MAX_DEPTH}", source=source, path=pointer(path[:4]) + "/..."
-            )
+            raise ContractError(f"is nested deeper than {MAX_DEPTH}", source=source, path=pointer(path[:4]) + "/...")
         if seen + len(pending) > MAX_NODES:
             raise ContractError(f"has more than {MAX_NODES} values", source=source, hint="split the file")
         if isinstance(value, Mapping):
@@ -151,7 +147,9 @@ def check_tree(data: Any, *, source: str) -> None:
                 f"has a {type(value).__name__}", source=source, path=pointer(path), hint="use plain JSON data"
             )
         elif isinstance(value, float) and not math.isfinite(value):
-            raise ContractError(f"has the number {value}", source=source, path=pointer(path), hint="use a finite number")
+            raise ContractError(
+                f"has the number {value}", source=source, path=pointer(path), hint="use a finite number"
+            )
 
 
 def _guess(text: str) -> Syntax:

@@ -19,7 +19,7 @@ _READ = (
     "compute convert validate verify preview inspect estimate browse retrieve explain summarize summarise recommend suggest "
     "scan audit diff tail watch ping is has whoami detect identify predict forecast translate evaluate discover resolve "
     "filter select display return track recognize determine provide obtain access extract classify assess review "
-    "measure monitor explore peek head stat locate generate"
+    "measure monitor explore peek head stat locate generate autocomplete optimize"
 ).split()
 _REVERSIBLE = (
     "create add update set edit modify put patch insert upsert append send post reply comment upload write save store rename "
@@ -27,14 +27,16 @@ _REVERSIBLE = (
     "share subscribe unsubscribe attach detach link unlink tag untag label register import sync trigger deploy install "
     "configure lock unlock approve reject merge publish book reserve archive restore pin mute follow like join leave change "
     "submit apply replace associate disassociate provision adjust toggle close reopen initialize init draft record bookmark mark fork push "
-    "connect disconnect clone manage make upgrade downgrade promote release tune click type press"
+    "connect disconnect clone prepend fill build increment incr decrement decr manage make upgrade downgrade promote release tune click type press"
 ).split()
 _IRREVERSIBLE = (
     "delete remove drop pay refund transfer purge destroy erase wipe truncate terminate charge withdraw purchase buy sell "
-    "checkout payout remit revoke uninstall kill cancel clear reset donate wire dispose discard reboot"
+    "checkout payout remit revoke uninstall kill cancel clear reset donate wire dispose discard reboot flush pop trim"
 ).split()
 # What these do depends on their arguments, so a harmless word elsewhere in the name proves nothing.
-_OPAQUE = frozenset("run execute exec eval invoke call shell transact batch bulk perform process handle do rpc request".split())
+_OPAQUE = frozenset(
+    "run execute exec eval invoke call shell transact batch bulk perform process handle do rpc request".split()
+)
 _READ_NOUNS = frozenset(
     "list info details detail status stats statistics summary history logs metrics get search read show query lookup "
     "overview schema count report guide docs documentation examples health".split()
@@ -80,7 +82,10 @@ _HAN_VERBS: tuple[tuple[re.Pattern[str], SideEffect], ...] = (
     ),
 )
 _HAN = re.compile(r"[一-鿿]")
-_SAYS_READ = re.compile(r"\bread[- ]only\b(?!\s+(?:mode|user|replica|file|propert|attribut|field))|只读(?:操作|工具|接口|查询)", re.IGNORECASE)
+_SAYS_READ = re.compile(
+    r"\bread[- ]only\b(?!\s+(?:mode|user|replica|file|propert|attribut|field))|只读(?:操作|工具|接口|查询)",
+    re.IGNORECASE,
+)
 _SAYS_WRITE = re.compile(r"\bwrite operation\b|写操作", re.IGNORECASE)
 _SAYS_FINAL = re.compile(
     r"\b(?:cannot|can['’]t|can not) be (?:undone|reversed|recovered)\b|\birreversibl[ey]\b|\bpermanently (?:delet|remov|destroy|eras)\w+"
@@ -135,12 +140,15 @@ def _hinted(hints: Hints, *, shown: SideEffect | None) -> SideEffect | None:
 
 
 def _shown(*, name: str, first_sentence: str, description: str) -> SideEffect | None:
-    found = [effect_of_name(name), _effect_of_sentence(first_sentence)]
+    named, says_read = effect_of_name(name), bool(_SAYS_READ.search(description))
+    found = [named]
+    if not (named is SideEffect.READ_ONLY and says_read):
+        found.append(_effect_of_sentence(first_sentence))
     if _SAYS_FINAL.search(description):
-        found.append(SideEffect.IRREVERSIBLE if found[0] is not SideEffect.READ_ONLY else None)
+        found.append(SideEffect.IRREVERSIBLE if named is not SideEffect.READ_ONLY else None)
     if _SAYS_WRITE.search(description):
         found.append(SideEffect.REVERSIBLE)
-    if not any(found) and _SAYS_READ.search(description):
+    if not any(found) and says_read:
         found.append(SideEffect.READ_ONLY)
     known = [effect for effect in found if effect is not None]
     return max(known) if known else None

@@ -150,13 +150,21 @@ def _provenance(
     tool: ForeignTool, sections: Mapping[str, Any], judgement: EffectJudgement, cutter: _Cutter
 ) -> Provenance:
     """Mark what the definition did not state itself: name, title, schemas, tags and the text kept in `does` are declared."""
-    declared = {"identity.name", "identity.server", "identity.title", "capability.tags", "input.schema", "output.schema"}
+    declared = {
+        "identity.name",
+        "identity.server",
+        "identity.title",
+        "capability.tags",
+        "input.schema",
+        "output.schema",
+    }
     declared |= {"capability.does"} | ({"identity.domain"} if tool.domain else set())
     fields = {
         f"{section}.{info.alias or field_name}": Origin.INFERRED
         for section, model in sections.items()
         for field_name, info in type(model).model_fields.items()
-        if f"{section}.{info.alias or field_name}" not in declared and field_name in model.model_fields_set
+        if f"{section}.{info.alias or field_name}" not in declared
+        and field_name in model.model_fields_set
         and getattr(model, field_name) != info.get_default(call_default_factory=True)
     }
     if tool.input_schema.get("required"):

@@ -120,9 +120,7 @@ def schema_at(data: Mapping[str, Any], key: str, *, where: str = "") -> dict[str
     if value is None or value is True:
         return {}
     if not isinstance(value, dict):
-        raise ContractError(
-            f"{key} is a {type(value).__name__}, not a JSON Schema object", path=f"{where}/{key}"
-        )
+        raise ContractError(f"{key} is a {type(value).__name__}, not a JSON Schema object", path=f"{where}/{key}")
     return value
 
 

@@ -8,14 +8,19 @@ from toolsearch.contract import Freshness
 
 _SPEAKS = re.compile(
     r"\breal[- ]?time\b|\blive (?:data|prices?|quotes?|scores?|status|feed)\b|\b(?:updated|refreshed|delayed)\b[^.]{0,30}\b(?:daily|hourly|weekly"
-    r"|monthly|every|by|minutes?|hours?)\b|\bend[- ]of[- ]day\b|\bafter (?:the )?(?:market )?close\b|\bhistorical data\b|\bup[- ]to[- ]date\b"
-    r"|实时|准实时|每[日天周月]更新|每小时更新|每\s*\d+\s*(?:分钟|小时)更新|延迟\s*\d+\s*(?:分钟|秒|小时)|收盘后|盘后|T\s*\+\s*1|历史数据",
+    r"|monthly|every|minutes?|hours?)\b|\bend[- ]of[- ]day\b|\bafter (?:the )?(?:market )?close\b"
+    r"|实时|准实时|每[日天周月]更新|每小时更新|每\s*\d+\s*(?:分钟|小时)更新|延迟\s*\d+\s*(?:分钟|秒|小时)|收盘后|盘后|T\s*\+\s*1",
     re.IGNORECASE,
 )
 _NEAR = re.compile(r"\bnear[- ]real|准实时|近实时|non-real", re.IGNORECASE)
 _UNITS = {"second": "S", "秒": "S", "minute": "M", "分钟": "M", "hour": "H", "小时": "H"}
 _AGES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\b(?:updated|refreshed)\s+(?:once\s+)?(?:daily|every\s+day)\b|每[日天]更新|T\s*\+\s*1", re.IGNORECASE), "P1D"),
+    (
+        re.compile(
+            r"\b(?:updated|refreshed)\s+(?:once\s+)?(?:daily|every\s+day)\b|每[日天]更新|T\s*\+\s*1", re.IGNORECASE
+        ),
+        "P1D",
+    ),
     (re.compile(r"\b(?:updated|refreshed)\s+(?:hourly|every\s+hour)\b|每小时更新", re.IGNORECASE), "PT1H"),
     (re.compile(r"\b(?:updated|refreshed)\s+weekly\b|每周更新", re.IGNORECASE), "P7D"),
     (

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_ENTRY = re.compile(r"\s*[`*]*(?P<name>[A-Za-z_][\w.-]*)[`*]*\s*(?:\((?P<type>[^()]{0,80}(?:\([^()]*\))?[^()]{0,40})\))?\s*[:：]\s*(?P<text>\S.*)")
+_ENTRY = re.compile(
+    r"\s*[`*]*(?P<name>[A-Za-z_][\w.-]*)[`*]*\s*(?:\((?P<type>[^()]{0,80}(?:\([^()]*\))?[^()]{0,40})\))?\s*[:：]\s*(?P<text>\S.*)"
+)
 _REQUIRED = re.compile(r"^\W*(?:required\b|必填|必需|必须提供)|\((?:required|必填)\)|（必填）", re.IGNORECASE)
 _UNITS = {
     "ms": "milliseconds",

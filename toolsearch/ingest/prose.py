@@ -16,6 +16,7 @@ MAX_EXAMPLES = 12
 _QUOTED = re.compile(r"^[\s*\-]*(?:[\"“「']|\*\*[\"“])(?P<text>[^\"”」]{4,200}?)[\"”」'](?!\w)")
 _CODE = re.compile(r"[{}=<>`\[\]]|\w\(|^\s*\w+\s*:\s|://")
 _INSTEAD_NAME = re.compile(r"use [`'\"]?(?P<name>[\w.-]+\w)[`'\"]?(?:\(\))?(?: tool)? instead", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:returns?|sets?|use|see|note|this|the|it)\b", re.IGNORECASE)
 _HAN = re.compile(r"[一-鿿]")
 
 
@@ -100,17 +101,19 @@ def _take_example(unit: Unit, prose: Prose) -> None:
 
 
 def _is_request(text: str) -> bool:
-    return not _CODE.search(text) and (len(text.split()) >= 2 or len(_HAN.findall(text)) >= 3)
+    return (
+        not _CODE.search(text) and not _ANSWER.match(text) and (len(text.split()) >= 2 or len(_HAN.findall(text)) >= 3)
+    )
 
 
 def _place(clause: Clause, unit: Unit, prose: Prose) -> None:
-    text = clause.text.strip().strip("—– ") if clause.says is not Says.DOES else clause.text
+    text = clause.text.strip().strip("—– ").rstrip(";；，,") if clause.says is not Says.DOES else clause.text
     if not text:
         return
     if clause.other:
         _add_adjacent(prose, clause.other, text)
     negative_section = unit.section in (Section.NOT_USE, Section.INSTEAD)
-    if negative_section or clause.says is Says.NOT_USE:
+    if (negative_section and clause.says is not Says.RULE) or clause.says is Says.NOT_USE:
         prose.do_not_use_when.append(text)
     elif unit.section is Section.DOES_NOT or clause.says is Says.DOES_NOT:
         prose.does_not.append(text)

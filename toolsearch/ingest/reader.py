@@ -23,7 +23,13 @@ from toolsearch.ingest.openai import OpenAITool
 READERS: tuple[ContractReader, ...] = (DatasetTool(), OpenAITool(), AnthropicTool(), McpTool())
 """The foreign formats, asked in this order."""
 
-SUFFIXES: Mapping[str, Syntax | None] = {".json": None, ".jsonl": "jsonl", ".ndjson": "jsonl", ".yaml": "yaml", ".yml": "yaml"}
+SUFFIXES: Mapping[str, Syntax | None] = {
+    ".json": None,
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
 """File names that are read in a folder, and how they are written; None = found out."""
 
 SCHEMA_FOLDER = "schemas"
@@ -123,7 +129,9 @@ def read_data(
     return _read_all(found, faults, schemas=schemas, trusted=trusted)
 
 
-def load_contracts(path: FilePath | str, *, server: str | None = None, trusted: bool = False) -> tuple[ToolContract, ...]:
+def load_contracts(
+    path: FilePath | str, *, server: str | None = None, trusted: bool = False
+) -> tuple[ToolContract, ...]:
     """Read a file or folder of which every definition must be right.
 
     Raises:
@@ -152,7 +160,9 @@ def _open_file(file: FilePath, *, server: str | None) -> tuple[list[_Found], lis
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
-            raise ContractError(f"has {size} bytes; at most {MAX_BYTES} are read", source=str(file), hint="split the file")
+            raise ContractError(
+                f"has {size} bytes; at most {MAX_BYTES} are read", source=str(file), hint="split the file"
+            )
         data = file.read_bytes()
     except OSError as error:
         raise ContractError(f"cannot be read: {error.strerror}", source=str(file)) from None
@@ -168,9 +178,7 @@ def _open(
     else:
         check_tree(data, source=source)
         documents, faults = [Document(data)], []
-    found = [
-        one for document in documents for one in _definitions(document, source=source, server=server)
-    ]
+    found = [one for document in documents for one in _definitions(document, source=source, server=server)]
     if not found and not faults and documents and not _is_empty(documents):
         raise UnsupportedFormat("holds no tool definitions", source=source, hint=_KNOWN)
     if found and not faults and not any(isinstance(one.data, Mapping) and _reader_of(one.data) for one in found):
@@ -231,7 +239,9 @@ def _read_all(
     refused = list(faults)
     contracts: dict[ToolRef, tuple[ToolContract, _Found]] = {}
     ids: dict[ToolRef, str] = {}
-    names = numbered_names(one.data for one in found if isinstance(one.data, Mapping) and READERS[0].recognises(one.data))
+    names = numbered_names(
+        one.data for one in found if isinstance(one.data, Mapping) and READERS[0].recognises(one.data)
+    )
     for one in found:
         try:
             contract = _read_one(one, schemas=schemas, trusted=trusted, names=names)
@@ -261,7 +271,9 @@ def _read_one(one: _Found, *, schemas: Sequence[FilePath], trusted: bool, names:
     reader = _reader_of(one.data)
     if reader is None:
         keys = ", ".join(list(one.data)[:8])
-        raise UnsupportedFormat(f"no reader recognises the keys {keys!r}", source=one.source, path=one.place, hint=_KNOWN)
+        raise UnsupportedFormat(
+            f"no reader recognises the keys {keys!r}", source=one.source, path=one.place, hint=_KNOWN
+        )
     if isinstance(reader, ContractFormat):
         return build_contract(
             one.data, document=one.document, path=one.path, source=one.source, server=one.server, schemas=schemas

@@ -40,6 +40,8 @@ class Unit:
 
 
 _BULLET = re.compile(r"\s*(?:[-*•·–]|\d{1,2}[.)、])\s+")
+_DOCSTRING_ENTRY = re.compile(r"\s{2,}[A-Za-z_]\w{0,63}(?:\s\([^()]{1,80}\))?:\s\S")
+_HAN_LABEL = re.compile(r"[一-鿿]{2,8}[:：]\s*\S")
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+(?P<text>\S.*)")
 _TAG = re.compile(r"\s*</?[a-zA-Z_]+>\s*")
 _DECORATION = "*_#`:： \t"
@@ -174,7 +176,12 @@ def _blocks(description: str) -> Iterator[tuple[str, str]]:
         elif kind == "item" and not line[:1].isspace():
             yield from _flush(pending, kind)
             pending, kind = [bare], "text"
-        elif _LABELLED.match(bare) or (pending and _ends(pending[-1])):
+        elif (
+            _LABELLED.match(bare)
+            or _HAN_LABEL.match(bare)
+            or _DOCSTRING_ENTRY.match(line)
+            or (pending and _ends(pending[-1]))
+        ):
             yield from _flush(pending, kind)
             pending, kind = [bare], "text"
         else:

@@ -55,7 +55,10 @@ _NOT_USE = _any(
     r"^(?:也|并|但|且)?(?:不适用于|不适合|不用于|不宜用于|并非用于|不应用于|何时不用)",
     r"(?:不适用于|不适合用?于)",
 )
-_FINAL = _any(r"\b(?:cannot|can['’]t|can\s+not)\s+be\s+(?:undone|reversed|recovered|restored)", r"(?:不可|无法|不能)(?:撤销|恢复|逆|撤回|回滚)")
+_FINAL = _any(
+    r"\b(?:cannot|can['’]t|can\s+not)\s+be\s+(?:undone|reversed|recovered|restored)",
+    r"(?:不可|无法|不能)(?:撤销|恢复|逆|撤回|回滚)",
+)
 _DOES_NOT = _any(
     rf"^(?:but\s+|and\s+|note\s+that\s+)?(?:{_THIS}\s+|OWN\s+|(?:the\s+)?(?:results?|responses?|outputs?)\s+)?(?:also\s+|currently\s+)?"
     r"(?:does\s+not|doesn['’]?t|cannot|can\s*not|can['’]t|will\s+not|won['’]t|is\s+unable|isn['’]?t|is\s+not|are\s+not)\b",
@@ -88,16 +91,21 @@ _USE = _any(
 )
 _NAME = r"(?P<tick>[`'\"“「]?)(?P<name>[A-Za-z][\w.-]*\w)(?:\(\))?[`'\"”」]?"
 _OTHER = re.compile(
-    rf"\b(?:use|using|call|prefer|try|choose|see|switch\s+to)\s+(?:the\s+)?{_NAME}(?P<noun>\s+(?:tool|command|function))?(?P<instead>(?:\s+\w+)?\s+instead)?",
+    rf"\b(?:use|call|prefer|try|choose|see|switch\s+to)\s+(?:the\s+)?{_NAME}(?P<noun>\s+(?:tool|command|function))?(?P<instead>(?:\s+\w+)?\s+instead)?",
     re.IGNORECASE,
 )
 _OTHER_IN_NEGATIVE = re.compile(rf"(?:which\s+is|handled\s+by|covered\s+by|→|->)\s*(?:use\s+)?{_NAME}", re.IGNORECASE)
-_OTHER_HAN = re.compile(rf"(?P<firm>请使用|请用|请改用|改用|应使用|应该使用|应该用|应用|请调用|应调用|建议使用|需用|需使用|去用|交给)\s*{_NAME}")
+_OTHER_HAN = re.compile(
+    rf"(?P<firm>请使用|请用|请改用|改用|应使用|应该使用|应该用|应用|请调用|应调用|建议使用|需用|需使用|去用|交给)\s*{_NAME}"
+)
 _STEP = re.compile(
     r"\b(?:first|before|after|then|next|following|prior|to\s+(?:get|find|discover|obtain|look\s+up|list|retrieve|learn))\b|先|然后|之后|再",
     re.IGNORECASE,
 )
-_CONTRAST = re.compile(r"^(?:for|if|when|to)\b.*,\s*(?:use|call|prefer|try|see)\b|^.{0,80}\binstead\b", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"^(?:for|to|(?:if|when)\s+(?:the\s+)?(?:users?|you|customers?)\s+(?:only\s+)?(?:want|need|ask|mention|do|already))\b.*,\s*(?:use|call|prefer|try|see)\b|^.{0,80}\binstead\b",
+    re.IGNORECASE,
+)
 _FILE = re.compile(r"\.(?:com|org|io|net|json|md|ya?ml|py|js|ts|txt|csv|html?|xml|sh|tf)\Z", re.IGNORECASE)
 _HUMP = re.compile(r"[a-z0-9][A-Z]")
 _HAN = re.compile(r"[一-鿿]")
@@ -127,9 +135,12 @@ def clauses(sentence: str, *, own_name: str, parameters: frozenset[str], verbs: 
         other, instead = _other_tool(part, own_name=own_name, parameters=parameters, negative=negative)
         if instead and says in (Says.DOES, Says.USE):
             says = Says.NOT_USE
-        if result and result[-1].says is says and says is not Says.DOES and not other:
-            joined = f"{result[-1].text} {part}" if not _HAN.search(part) else result[-1].text + part
-            result[-1] = Clause(joined, says, result[-1].other, result[-1].instead)
+        last = result[-1] if result else None
+        # A redirection belongs to the boundary it follows: "Do not use it to search; use orders.search instead".
+        redirects = says is Says.NOT_USE and last is not None and not last.other
+        if last is not None and last.says is says and says is not Says.DOES and (not other or redirects):
+            joined = f"{last.text} {part}" if not _HAN.search(part) else last.text + part
+            result[-1] = Clause(joined, says, last.other or other, last.instead or instead)
         else:
             result.append(Clause(part, says, other, instead))
     if len({clause.says for clause in result}) == 1 and not any(clause.other for clause in result):
@@ -151,7 +162,7 @@ def _parts(sentence: str) -> list[str]:
             found = _BUT.split(text)
             # `, not the X` keeps its "not"; the other separators only lose a conjunction.
             seams = [match[0] for match in _BUT.finditer(text)]
-            parts.append(found[0])
+            parts.append(found[0] if len(found) == 1 else f"{found[0].rstrip(' ,')}.")
             parts.extend(
                 ("not " if "not" in seam.split() else "") + rest for seam, rest in zip(seams, found[1:], strict=True)
             )
@@ -167,8 +178,9 @@ def _split_han(text: str) -> list[str]:
             head = "".join(pieces[:at])
             if _HAN_CONDITION.match(pieces[at - 1].strip("，, ")):
                 head = "".join(pieces[: at - 1])
-                return [part for part in (head.strip("，, "), "".join(pieces[at - 1 :])) if part]
-            return [head.strip("，, "), "".join(pieces[at:])]
+                at -= 1
+            head = head.strip("，, ")
+            return [part for part in (f"{head}。" if head else "", "".join(pieces[at:])) if part]
     return [text]
 
 
@@ -204,10 +216,11 @@ def _other_tool(text: str, *, own_name: str, parameters: frozenset[str], negativ
         for match in pattern.finditer(text):
             name, groups = match["name"], match.groupdict()
             stressed = bool(groups.get("noun") or groups.get("instead"))
-            shaped = bool(re.search(r"[_.]", name) or _HUMP.search(name))
-            dashed = "-" in name and (stressed or match["tick"] == "`" or negative)
+            ticked = match["tick"] == "`" or "()" in match[0]
+            # Humps and dashes are also how products and field names are written, so they need a second sign.
+            shaped = bool(_HUMP.search(name) or "-" in name) and (stressed or ticked or negative)
             if not _is_tool_name(name, own_name, parameters) or not (
-                shaped or dashed or (match["tick"] == "`" and stressed)
+                re.search(r"[_.]", name) or shaped or (ticked and stressed)
             ):
                 continue
             instead = negative or bool(groups.get("instead")) or bool(re.search(r"\binstead\b", text))
