@@ -1,11 +1,12 @@
 """Analyzer: text -> tokens, the same for contracts and requests.
 
-Order of work: NFKC; runs of Han, Kana and Hangul become overlapping bigrams; everything else is cut into words and
-identifiers, split at humps, separators and digits, case-folded and stemmed. A multi-part identifier also keeps its
-joined form, so that `GitHub` meets `github`, and `create_invoice` meets both `createInvoice` and `create invoice`.
+Order of work: NFKC; runs of Han, Kana and Hangul become overlapping bigrams and their single characters; everything
+else is cut into words and identifiers, split at humps, separators and digits, case-folded and stemmed. A multi-part
+identifier also keeps its joined form, so that `GitHub` meets `github`, and `create_invoice` meets both
+`createInvoice` and `create invoice`.
 
-Contracts are analysed with `unigrams=True`: their CJK characters are also indexed one by one, because a request often
-has a run of one character (查 A1024). Requests are not: a shared character is weak evidence, a shared bigram is not.
+Bigrams carry the words of Chinese without a dictionary; single characters let 查 A1024 meet 查询, and related words
+meet in a shared character, at the low weight that BM25 gives to what is frequent.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from toolsearch.analysis.stopwords import (
     POLITE_OPENING,
 )
 
-ANALYZER_ID = "words-bigrams-snowball3/1"
+ANALYZER_ID = "words-bigrams-snowball3/2"
 """Written into every index; a change of tokens is a change of this text."""
 
 CJK = (
@@ -65,15 +66,14 @@ _stemmer = EnglishStemmer()
 _stemmer_lock = threading.Lock()
 
 
-def analyze(text: str, *, unigrams: bool = False) -> list[str]:
+def analyze(text: str) -> list[str]:
     """Return the tokens of a text in order, repetitions kept.
 
     Args:
         text: Any text, of any length.
-        unigrams: Also return every CJK character of a longer run, as is done for contracts.
 
     Returns:
-        Non-empty tokens without white space, each at most 512 characters. Stop words are left out, unless the
+        Non-empty tokens without white space, each at most 600 characters. Stop words are left out, unless the
         text has nothing else.
     """
     if text.isascii():
@@ -81,8 +81,8 @@ def analyze(text: str, *, unigrams: bool = False) -> list[str]:
         content = [token for chunk in chunks for token in _word_tokens(chunk)[0]]
         return content or [token for chunk in chunks for token in _word_tokens(chunk)[1]]
     pieces = _CJK_RUN.split(_clean(text))
-    tokens = _tokens(pieces, unigrams=unigrams, stops=False)
-    return tokens or _tokens(pieces, unigrams=unigrams, stops=True)
+    tokens = _tokens(pieces, stops=False)
+    return tokens or _tokens(pieces, stops=True)
 
 
 def fold(text: str) -> str:
@@ -102,33 +102,32 @@ def han_share(text: str) -> float:
     """Return the share of the letters that are Han, Kana or Hangul, in [0, 1]; 0.0 where there are no letters."""
     if text.isascii():
         return 0.0
-    letters = sum(map(str.isalpha, text))
-    return sum(map(len, _CJK_RUN.findall(text))) / letters if letters else 0.0
+    pieces = _CJK_RUN.split(text)
+    cjk = sum(map(len, pieces[1::2]))
+    others = sum(map(str.isalpha, "".join(pieces[::2])))
+    return cjk / (cjk + others) if cjk else 0.0
 
 
 def _clean(text: str) -> str:
     return _IGNORABLE.sub("", unicodedata.normalize("NFKC", _SURROGATE.sub(" ", text)))
 
 
-def _tokens(pieces: list[str], *, unigrams: bool, stops: bool) -> list[str]:
+def _tokens(pieces: list[str], *, stops: bool) -> list[str]:
     """Return the tokens of a text split by `_CJK_RUN`: words at even positions, CJK runs at odd ones."""
     tokens: list[str] = []
     for position, piece in enumerate(pieces):
         if position % 2:
             for run in [piece] if stops else _CHINESE_STOPS.split(piece):
-                tokens += _run_tokens(run, unigrams=unigrams)
+                tokens += _run_tokens(run)
         else:
             for chunk in _CHUNK.findall(piece):
                 tokens += _word_tokens(chunk)[1 if stops else 0]
     return tokens
 
 
-def _run_tokens(run: str, *, unigrams: bool) -> list[str]:
-    """Return the bigrams of a CJK run, or its one character; with unigrams, the characters behind them."""
-    if len(run) < 2:
-        return [run] if run else []
-    bigrams = [run[start : start + 2] for start in range(len(run) - 1)]
-    return bigrams + list(run) if unigrams else bigrams
+def _run_tokens(run: str) -> list[str]:
+    """Return the bigrams of a CJK run, then its characters."""
+    return [run[start : start + 2] for start in range(len(run) - 1)] + list(run)
 
 
 @lru_cache(maxsize=1 << 17)

@@ -147,6 +147,23 @@ class LexicalIndex:
             parts.append(TermScore(term.term, contribution, term.idf, float(term.counts[at]), fields))
         return tuple(sorted(parts, key=lambda part: (-part.contribution, part.term)))
 
+    def bind(self, terms: Sequence[str], *, docs: DocSet) -> BoundTerms:
+        """Return the request's tokens bound to a DocSet: scored once, then asked for shares, idf and matches."""
+        weighted = self._weighted_terms(terms, docs=docs)
+        average = self._average_length(docs)
+        parts = tuple(self._contributions(term, average=average) for term in weighted)
+        scores = np.zeros(self.n_docs, dtype=np.float64)
+        for term, part in zip(weighted, parts, strict=True):
+            scores[term.docs] += part
+        limit = sum(term.idf for term in weighted) * (self.parameters.k1 + 1.0)
+        return BoundTerms(
+            shares=np.minimum(scores / limit, 1.0) if limit else scores,
+            idf={term.term: term.idf for term in weighted},
+            _terms=tuple(weighted),
+            _parts=parts,
+            _fields=tuple(self.parameters.fields),
+        )
+
     def updated(self, *, keep: NDArray[np.int32], added: Mapping[int, Mapping[str, str]]) -> LexicalIndex:
         """Return the index of another snapshot that shares most documents with this one, equal to a fresh build.
 
@@ -200,6 +217,34 @@ class LexicalIndex:
             k1=self.parameters.k1,
             b=self.parameters.b,
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundTerms:
+    """The tokens of one request bound to one DocSet, with everything they score.
+
+    Attributes:
+        shares: float64[n_docs] in [0, 1]: BM25 as a share of the most this request could score; 0 outside the DocSet.
+        idf: Distinct token -> idf among the visible documents.
+    """
+
+    shares: NDArray[np.float64]
+    idf: Mapping[str, float]
+    _terms: tuple[_WeightedTerm, ...]
+    _parts: tuple[NDArray[np.float64], ...]
+    _fields: tuple[str, ...]
+
+    def matched(self, doc_id: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the tokens found in a document, largest contribution first, and the fields they stand in."""
+        found: list[tuple[float, str]] = []
+        bits = 0
+        for term, part in zip(self._terms, self._parts, strict=True):
+            at = int(np.searchsorted(term.docs, doc_id))
+            if at < term.docs.size and term.docs[at] == doc_id:
+                found.append((-float(part[at]), term.term))
+                bits |= int(term.fields[at])
+        tokens = tuple(token for _, token in sorted(found))
+        return tokens, tuple(name for bit, name in enumerate(self._fields) if bits >> bit & 1)
 
 
 def build_lexical(documents: Sequence[Mapping[str, str]], *, parameters: Bm25Parameters) -> LexicalIndex:

@@ -139,7 +139,7 @@ def build_postings(
             text = texts.get(field)
             if text:
                 before = len(tokens)
-                tokens.extend(map(vocabulary.__getitem__, analyze(text, unigrams=True)))
+                tokens.extend(map(vocabulary.__getitem__, analyze(text)))
                 runs.append((doc_id, position, len(tokens) - before))
     run_table = np.array(runs, dtype=np.int64).reshape(-1, 3)
     weight_of = np.array(list(exact.values()), dtype=np.float64)

@@ -41,11 +41,7 @@ class ReferenceLexical:
             if repeats[field] != weight:
                 raise ValueError(f"weight {weight} of field {field!r} is not a whole number: tokens are repeated")
         self.documents = [
-            [
-                token
-                for field, count in repeats.items()
-                for token in analyze(texts.get(field, ""), unigrams=True) * count
-            ]
+            [token for field, count in repeats.items() for token in analyze(texts.get(field, "")) * count]
             for texts in documents
         ]
 
