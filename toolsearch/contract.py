@@ -114,9 +114,7 @@ class ToolRef(NamedTuple):
         """
         match = _REF.match(text)
         if match is None:
-            raise RequestError(
-                f"{text[:200]!r} is not a tool reference; write server/name@version", field="ref"
-            )
+            raise RequestError(f"{text[:200]!r} is not a tool reference; write server/name@version", field="ref")
         return cls(match["server"], match["name"], int(match["version"]))
 
 
@@ -151,9 +149,7 @@ class Selection(Frozen):
 
     use_when: tuple[Text, ...] = ()
     do_not_use_when: tuple[Text, ...] = ()
-    adjacent_tools: dict[str, Text] = Field(
-        default_factory=dict, description="Tool name -> when that one instead."
-    )
+    adjacent_tools: dict[str, Text] = Field(default_factory=dict, description="Tool name -> when that one instead.")
 
 
 class Inputs(Frozen):
@@ -219,9 +215,7 @@ def parse_duration(text: str) -> timedelta:
     """
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise ValueError(
-            f"{text[:64]!r} is not an ISO 8601 duration of weeks to seconds, such as PT15M or P1D"
-        )
+        raise ValueError(f"{text[:64]!r} is not an ISO 8601 duration of weeks to seconds, such as PT15M or P1D")
     return timedelta(**{unit: float(number) for unit, number in match.groupdict(default="0").items()})
 
 
@@ -318,9 +312,7 @@ class ToolContract(Frozen):
                 if "side_effect" in execution:
                     raise ValueError("states side_effect under both 'execution' and 'operational': keep one")
                 data["execution"] = {**execution, "side_effect": operational["side_effect"]}
-                data["operational"] = {
-                    key: value for key, value in operational.items() if key != "side_effect"
-                }
+                data["operational"] = {key: value for key, value in operational.items() if key != "side_effect"}
         return data
 
     @cached_property
@@ -348,6 +340,17 @@ class ToolContract(Frozen):
             *(schema_required if isinstance(schema_required, list | tuple) else ()),
         ]
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    def naming_only(self, shown: Mapping[str, str]) -> ToolContract:
+        """Return the contract with only the given adjacent tools: declared name -> name to show."""
+        declared = self.selection.adjacent_tools
+        kept = {shown[name]: when for name, when in declared.items() if name in shown}
+        if kept == declared:
+            return self
+        parts = {name: getattr(self, name) for name in type(self).model_fields}
+        parts["selection"] = self.selection.model_copy(update={"adjacent_tools": kept})
+        # Not model_copy: it would carry over the fingerprint and texts cached on this object.
+        return type(self).model_construct(**parts)
 
     def canonical(self) -> dict[str, Any]:
         """Return the plain data that the canonical JSON is made of: defaults left out."""

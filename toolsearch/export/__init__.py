@@ -51,7 +51,7 @@ def definition(
     if format is DefinitionFormat.ANTHROPIC_REFERENCE:
         return tool_reference(api_name)
     if adjacent is not None:
-        contract = _with_adjacent(contract, adjacent)
+        contract = contract.naming_only(adjacent)
     if format is DefinitionFormat.NATIVE:
         return native_definition(contract, detail=detail, api_name=api_name)
     text = (
@@ -60,9 +60,3 @@ def definition(
         else first_sentence(contract.capability.does or contract.identity.title)
     )
     return _SHAPES[format](contract, detail=detail, api_name=api_name, description=text)
-
-
-def _with_adjacent(contract: ToolContract, shown: Mapping[str, str]) -> ToolContract:
-    declared = contract.selection.adjacent_tools
-    kept = {shown[name]: when for name, when in declared.items() if name in shown}
-    return contract.model_copy(update={"selection": contract.selection.model_copy(update={"adjacent_tools": kept})})

@@ -30,7 +30,7 @@ def mcp_definition(contract: ToolContract, *, detail: Detail, api_name: str, des
         and contract.output.schema_.get("type") == "object"
     ):
         result["outputSchema"] = contract.output.schema_
-    result["annotations"] = annotations(contract)
+    result["annotations"] = behaviour_hints(contract)
     if detail is Detail.FULL:
         sections = shared_sections(contract)
         kept = {name: sections[name] for name in _META_SECTIONS if name in sections}
@@ -38,7 +38,7 @@ def mcp_definition(contract: ToolContract, *, detail: Detail, api_name: str, des
     return result
 
 
-def annotations(contract: ToolContract) -> dict[str, bool]:
+def behaviour_hints(contract: ToolContract) -> dict[str, bool]:
     """Return MCP behaviour hints: unknown side effects are announced as destructive."""
     effect = contract.assumed_side_effect
     hints = {"readOnlyHint": effect <= SideEffect.READ_ONLY, "destructiveHint": effect is SideEffect.IRREVERSIBLE}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.errors import ContractError, IndexCorrupt
+from toolsearch.export.tokens import definition_tokens
 
 
 class Catalog(Sequence[ToolContract]):
@@ -24,9 +25,10 @@ class Catalog(Sequence[ToolContract]):
         refs: Sorted, each once.
         fingerprints: Of each contract.
         lines: `stored_json` of each contract, UTF-8.
+        tokens: Estimated prompt tokens of each full definition.
     """
 
-    __slots__ = ("_ids", "_parsed", "fingerprints", "lines", "refs")
+    __slots__ = ("_ids", "_parsed", "fingerprints", "lines", "refs", "tokens")
 
     def __init__(
         self,
@@ -34,9 +36,11 @@ class Catalog(Sequence[ToolContract]):
         refs: Sequence[ToolRef],
         fingerprints: Sequence[str],
         lines: Sequence[bytes],
+        tokens: Sequence[int],
         parsed: Sequence[ToolContract | None] | None = None,
     ) -> None:
-        self.refs, self.fingerprints, self.lines = tuple(refs), tuple(fingerprints), tuple(lines)
+        self.refs, self.fingerprints = tuple(refs), tuple(fingerprints)
+        self.lines, self.tokens = tuple(lines), tuple(tokens)
         self._parsed: list[ToolContract | None] = list(parsed or [None] * len(self.refs))
         self._ids = {ref: doc_id for doc_id, ref in enumerate(self.refs)}
 
@@ -47,7 +51,7 @@ class Catalog(Sequence[ToolContract]):
         Raises:
             ContractError: If one ref is given twice with different content.
         """
-        return cls(refs=(), fingerprints=(), lines=()).changed(contracts)
+        return cls(refs=(), fingerprints=(), lines=(), tokens=()).changed(contracts)
 
     def changed(self, upserts: Iterable[ToolContract] = (), removals: Iterable[ToolRef] = ()) -> Catalog:
         """Return the catalog with contracts added, replaced and removed; a ref in both lists is upserted.
@@ -61,20 +65,22 @@ class Catalog(Sequence[ToolContract]):
             if other is not contract and other.fingerprint != contract.fingerprint:
                 raise ContractError(f"{contract.ref} is given twice with different content; keep one of them")
         gone = {*removals, *wanted}
-        rows: list[tuple[ToolRef, str, bytes, ToolContract | None]] = [
+        rows: list[tuple[ToolRef, str, bytes, int, ToolContract | None]] = [
             row
-            for row in zip(self.refs, self.fingerprints, self.lines, self._parsed, strict=True)
+            for row in zip(self.refs, self.fingerprints, self.lines, self.tokens, self._parsed, strict=True)
             if row[0] not in gone
         ]
         rows.extend(
-            (ref, contract.fingerprint, contract.stored_json.encode(), contract) for ref, contract in wanted.items()
+            (ref, contract.fingerprint, contract.stored_json.encode(), definition_tokens(contract), contract)
+            for ref, contract in wanted.items()
         )
         rows.sort(key=lambda row: row[0])
         return Catalog(
             refs=[row[0] for row in rows],
             fingerprints=[row[1] for row in rows],
             lines=[row[2] for row in rows],
-            parsed=[row[3] for row in rows],
+            tokens=[row[3] for row in rows],
+            parsed=[row[4] for row in rows],
         )
 
     def kept_from(self, other: Catalog) -> NDArray[np.int32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,14 @@ class DocSet:
         mask = np.zeros(n_docs, dtype=np.bool_)
         mask[np.asarray(ids, dtype=np.int64)] = True
         return cls.from_mask(mask)
+
+    def without(self, doc_ids: Sequence[int]) -> DocSet:
+        """Return the set less the given DocIds."""
+        if not doc_ids:
+            return self
+        mask = self.mask.copy()
+        mask[np.asarray(doc_ids, dtype=np.int64)] = False
+        return DocSet.from_mask(mask)
 
     @property
     def count(self) -> int:

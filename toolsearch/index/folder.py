@@ -19,7 +19,6 @@ The registry is the truth, and building from it costs no embedding, as vectors a
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -28,7 +27,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.analysis.analyzer import ANALYZER_ID
@@ -49,6 +47,7 @@ from toolsearch.index.manifest import (
     seal,
     unseal,
 )
+from toolsearch.index.npy import map_npy, npy_chunks
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.vectors import VectorIndex
 
@@ -175,23 +174,16 @@ def _contents(snapshot: Snapshot) -> Iterator[tuple[str, Iterable[Buffer]]]:
     """Yield name and content of every file but the manifest."""
     catalog = snapshot.contracts
     yield CONTRACTS, [b"".join(line + b"\n" for line in catalog.lines)]
-    heads = [[*ref, fingerprint] for ref, fingerprint in zip(catalog.refs, catalog.fingerprints, strict=True)]
+    heads = [
+        [*ref, fingerprint, tokens]
+        for ref, fingerprint, tokens in zip(catalog.refs, catalog.fingerprints, catalog.tokens, strict=True)
+    ]
     yield HEADS, [json.dumps(heads, ensure_ascii=False, separators=(",", ":")).encode()]
     parts: dict[str, Mapping[str, NDArray[Any]]] = {"lexical": snapshot.lexical.arrays()}
     parts |= {part: getattr(snapshot, part).arrays() for part in VECTOR_PARTS}
     for part, arrays in parts.items():
         for name, array in arrays.items():
-            yield f"{part}.{name}.npy", _npy(array)
-
-
-def _npy(array: NDArray[Any]) -> list[Buffer]:
-    """Return the bytes of an .npy file without copying the array."""
-    if array.dtype.hasobject:
-        raise TypeError(f"an array of {array.dtype} cannot be stored: it would have to be pickled")
-    array = np.ascontiguousarray(array)
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
-    return [header.getvalue(), memoryview(array.reshape(-1).view(np.uint8))]
+            yield f"{part}.{name}.npy", npy_chunks(array)
 
 
 def _manifest(snapshot: Snapshot, files: dict[str, FileEntry]) -> Manifest:
@@ -283,7 +275,7 @@ def _load(folder: Path, sealed: bytes, *, root: Path, encoder: EncoderInfo) -> S
             example_vectors=example,
             negative_vectors=negative,
         )
-    except (OSError, EOFError, ValueError, TypeError, LookupError, OverflowError, MemoryError) as error:
+    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         raise _corrupt(f"{folder.name} cannot be read: {error}", root=root) from error
     if _manifest(snapshot, manifest.files) != manifest or any(
         len(index.owners) and (index.owners[-1] >= snapshot.n_docs or index.dim != encoder.dim)
@@ -315,22 +307,18 @@ def _catalog(folder: Path) -> Catalog:
     if len(lines) != len(heads):
         raise ValueError(f"{len(lines)} contracts, {len(heads)} heads")
     return Catalog(
-        refs=[ToolRef(server, name, version) for server, name, version, _ in heads],
+        refs=[ToolRef(server, name, version) for server, name, version, _, _ in heads],
         fingerprints=[head[3] for head in heads],
+        tokens=[int(head[4]) for head in heads],
         lines=lines,
     )
 
 
 def _arrays(folder: Path, manifest: Manifest, *, part: str) -> dict[str, NDArray[Any]]:
-    """Map the arrays of a part. Nothing is unpickled: an object array is an error."""
+    """Map the arrays of a part."""
     prefix, suffix = f"{part}.", ".npy"
     names = [name for name in manifest.files if name.startswith(prefix) and name.endswith(suffix)]
-    return {
-        name.removeprefix(prefix).removesuffix(suffix): np.load(folder / name, mmap_mode="r", allow_pickle=False).view(
-            np.ndarray
-        )
-        for name in names
-    }
+    return {name.removeprefix(prefix).removesuffix(suffix): map_npy(folder / name) for name in names}
 
 
 def _current_name(folder: Path) -> str | None:

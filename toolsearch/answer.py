@@ -1,0 +1,225 @@
+"""Exposed candidates -> the CandidateSet that is sent: definitions, tokens, hashes, the question to ask, the words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolsearch.contract import ToolContract
+from toolsearch.explain import Reason, ReasonCode
+from toolsearch.export import api_names, definition, json_tokens
+from toolsearch.index.view import View
+from toolsearch.query import SearchRequest
+from toolsearch.rank.diversify import Folded
+from toolsearch.rank.evidence import effect_inferred
+from toolsearch.rank.expose import Exposed, Held
+from toolsearch.rank.rerank import Scored
+from toolsearch.result import (
+    Alternative,
+    AlwaysOn,
+    Candidate,
+    CandidateSet,
+    Clarify,
+    NearMiss,
+    OutcomeKind,
+    TokenMetrics,
+    Withheld,
+)
+from toolsearch.state import IndexState
+
+NO_TOOL = (
+    "No visible tool fits this request. Do not search again with the same words: answer without a tool, or ask the "
+    "user what is needed."
+)
+FOUND = "{count} tools fit this request, best first."
+ASK = "{count} tools fit; before {ref} can be called, ask the user for: {fields}."
+HELD = "No tool is offered yet: {unlock}."
+NEAR_MISSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What an answer reads of the visible view."""
+
+    state: IndexState
+    view: View
+
+    @property
+    def contracts(self) -> Sequence[ToolContract]:
+        """Return the contracts by DocId."""
+        return self.state.contracts
+
+    @property
+    def refs(self) -> Sequence[str]:
+        """Return the refs by DocId."""
+        return self.state.columns.refs
+
+    def visible_adjacent(self, contract: ToolContract) -> dict[str, str]:
+        """Return the adjacent tools that may be named to this principal, under their own names."""
+        return {
+            name: name for name in contract.selection.adjacent_tools if self.state.find([name], docs=self.view.docs)
+        }
+
+
+@dataclass(slots=True)
+class _Offer:
+    """One tool with the definition it is handed out with."""
+
+    contract: ToolContract
+    definition: dict[str, Any]
+    tokens: int
+
+
+def compose(
+    request: SearchRequest,
+    *,
+    trace_id: str,
+    exposed: Exposed,
+    missed: Sequence[Scored],
+    always_on: Sequence[int],
+    catalogue: Catalogue,
+) -> CandidateSet:
+    """Return the answer, without timings.
+
+    Args:
+        request: What was asked.
+        trace_id: Of this search.
+        exposed: What is offered and what is held back.
+        missed: Documents below the floor, best first; told only when nothing is offered.
+        always_on: DocIds listed apart.
+        catalogue: The visible view.
+    """
+    make = _definitions([*always_on, *(f.best.doc_id for f in exposed.offered)], request=request, catalogue=catalogue)
+    fixed = [make(doc_id) for doc_id in always_on]
+    offered, over = _within_budget(exposed.offered, make=make, spent=sum(o.tokens for o in fixed), request=request)
+    loaded = frozenset(request.loaded)
+    candidates = tuple(
+        _candidate(rank, item, offer, catalogue=catalogue, loaded=loaded)
+        for rank, (item, offer) in enumerate(offered, start=1)
+    )
+    outcome, clarify, message = _outcome(candidates, held=exposed.held)
+    returned = sum(offer.tokens for offer in (*fixed, *(offer for _, offer in offered)))
+    return CandidateSet(
+        trace_id=trace_id,
+        catalog_version=catalogue.view.catalog_version,
+        tools_hash=_tools_hash([*fixed, *(offer for _, offer in offered)]),
+        outcome=outcome,
+        visible_tools=catalogue.view.docs.count,
+        candidates=candidates,
+        always_on=tuple(
+            AlwaysOn(
+                ref=str(offer.contract.ref),
+                title=title_of(offer.contract),
+                already_loaded=str(offer.contract.ref) in loaded,
+                definition=offer.definition,
+            )
+            for offer in fixed
+        ),
+        withheld=tuple(
+            Withheld(ref=catalogue.refs[held.item.best.doc_id], reason=held.reason, unlock=held.unlock)
+            for held in (*exposed.held, *over)
+        ),
+        clarify=clarify,
+        message=message,
+        near_misses=tuple(NearMiss(ref=catalogue.refs[item.doc_id], score=item.score) for item in missed[:NEAR_MISSES])
+        if outcome is OutcomeKind.NO_TOOL
+        else (),
+        token_metrics=_token_metrics(baseline=catalogue.view.baseline_tokens, returned=returned),
+    )
+
+
+def title_of(contract: ToolContract) -> str:
+    """Return the title of a contract, or its name."""
+    return contract.identity.title or contract.identity.name
+
+
+def _definitions(doc_ids: Sequence[int], *, request: SearchRequest, catalogue: Catalogue) -> Callable[[int], _Offer]:
+    names = api_names([catalogue.contracts[doc_id].ref for doc_id in doc_ids])
+
+    def make(doc_id: int) -> _Offer:
+        contract = catalogue.contracts[doc_id]
+        data = definition(
+            contract,
+            format=request.format,
+            detail=request.detail,
+            api_name=names[contract.ref],
+            adjacent=catalogue.visible_adjacent(contract),
+        )
+        return _Offer(contract, data, json_tokens(data))
+
+    return make
+
+
+def _within_budget(
+    items: Sequence[Folded], *, make: Callable[[int], _Offer], spent: int, request: SearchRequest
+) -> tuple[list[tuple[Folded, _Offer]], list[Held]]:
+    """Take candidates, best first, while their definitions fit into the token budget; hold the others."""
+    taken: list[tuple[Folded, _Offer]] = []
+    over: list[Held] = []
+    for item in items:
+        offer = make(item.best.doc_id)
+        if request.token_budget is not None and spent + offer.tokens > request.token_budget:
+            left = max(0, request.token_budget - spent)
+            text = f"its definition takes about {offer.tokens} tokens; {left} of {request.token_budget} are left"
+            over.append(
+                Held(item, Reason(code=ReasonCode.OVER_BUDGET, text=text), "raise token_budget or lower detail")
+            )
+        else:
+            spent += offer.tokens
+            taken.append((item, offer))
+    return taken, over
+
+
+def _candidate(rank: int, item: Folded, offer: _Offer, *, catalogue: Catalogue, loaded: frozenset[str]) -> Candidate:
+    best, contract = item.best, offer.contract
+    approval = contract.execution.approval
+    ref = catalogue.refs[best.doc_id]
+    return Candidate(
+        rank=rank,
+        ref=ref,
+        title=title_of(contract),
+        score=best.score,
+        signals=dict(best.signals),
+        reasons=best.reasons,
+        cautions=best.cautions,
+        inputs=best.readiness.state,
+        side_effect=contract.assumed_side_effect,
+        side_effect_inferred=effect_inferred(contract),
+        approval=approval.required_when if approval else None,
+        clauses=best.clauses,
+        alternatives=tuple(
+            Alternative(ref=catalogue.refs[other.doc_id], score=other.score, similarity=similarity)
+            for other, similarity in item.alternatives
+        ),
+        already_loaded=ref in loaded,
+        definition=offer.definition,
+    )
+
+
+def _outcome(candidates: Sequence[Candidate], *, held: Sequence[Held]) -> tuple[OutcomeKind, Clarify | None, str]:
+    if not candidates:
+        if held:
+            return OutcomeKind.CLARIFY, None, HELD.format(unlock=held[0].unlock)
+        return OutcomeKind.NO_TOOL, None, NO_TOOL
+    first = candidates[0]
+    asked = tuple(item.field for item in first.inputs.missing if item.ask)
+    if not asked:
+        return OutcomeKind.CANDIDATES, None, FOUND.format(count=len(candidates))
+    fields = ", ".join(asked)
+    question = f"{first.title} needs {fields}, which the request does not say."
+    message = ASK.format(count=len(candidates), ref=first.ref, fields=fields)
+    return OutcomeKind.CLARIFY, Clarify(ref=first.ref, fields=asked, question=question), message
+
+
+def _tools_hash(offers: Sequence[_Offer]) -> str:
+    """Hash what the model is shown, in order: a change of a byte of a definition changes it."""
+    shown = [[str(offer.contract.ref), offer.definition] for offer in offers]
+    return hashlib.sha256(json.dumps(shown, ensure_ascii=False, sort_keys=True).encode("utf-8")).hexdigest()[:32]
+
+
+def _token_metrics(*, baseline: int, returned: int) -> TokenMetrics:
+    saved = 100.0 * (1 - returned / baseline) if baseline > 0 else 0.0
+    return TokenMetrics(baseline=baseline, returned=returned, savings_percent=round(saved, 1))

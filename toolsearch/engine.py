@@ -1,0 +1,442 @@
+"""ToolIndex: the way of a request, from principal to candidate set.
+
+`ToolIndex._search` is the pipeline; everything else here opens, changes or asks about an index.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from toolsearch.answer import Catalogue, compose, title_of
+from toolsearch.config import PROFILES, SearchLimits
+from toolsearch.contract import ToolContract
+from toolsearch.embed.protocol import Encoder
+from toolsearch.errors import RequestError, UnknownTrace
+from toolsearch.index.docset import DocSet
+from toolsearch.live import ChangeReport, LiveIndex, Progress
+from toolsearch.query import Outcome, Principal, SearchRequest
+from toolsearch.rank.diversify import diversify
+from toolsearch.rank.evidence import Situation, clause_answers, gather
+from toolsearch.rank.expose import expose, situation_size
+from toolsearch.rank.extract import RequestFacts
+from toolsearch.rank.intent import Intent, read_intent
+from toolsearch.rank.pool import choose_pool, make_probes, named_tools, neighbours, retrieve
+from toolsearch.rank.rerank import Scored, rerank
+from toolsearch.result import CandidateSet, ScoreExplanation, ToolSummary, VisibilityReport
+from toolsearch.state import IndexState, refs_of
+from toolsearch.stopwatch import Stopwatch
+from toolsearch.store.decisions import DecisionRow
+from toolsearch.visibility.decide import decide
+from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
+
+POOL_LEAST, POOL_FACTOR = 24, 3
+"""Documents scored in full: at least so many, and so many times the wanted candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """The state of an index, as shown by `status` and `/healthz`."""
+
+    tools: int
+    generation: int
+    encoder: str
+    analyzer: str
+    vectors_ready: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What the stages up to rerank found: the reading of the request and the scored documents, best first."""
+
+    intent: Intent
+    scored: list[Scored]
+
+
+class ToolIndex:
+    """A catalogue of tool contracts that can be searched on behalf of a principal. Safe to share between threads."""
+
+    def __init__(self, live: LiveIndex, *, limits: SearchLimits | None = None) -> None:
+        self._live = live
+        self._limits = limits or SearchLimits()
+
+    @classmethod
+    def create(
+        cls,
+        path: Path | str | None,
+        *,
+        rules: RuleBook | None = None,
+        encoder: str | Encoder = "minilm",
+        exist_ok: bool = False,
+        limits: SearchLimits | None = None,
+    ) -> ToolIndex:
+        """Make an empty index.
+
+        Args:
+            path: Its folder; None = in memory.
+            rules: Access rules; without any, only tools whose contract declares `access` can be visible.
+            encoder: A name for `load_encoder`, or an encoder.
+            exist_ok: Open the index that is there instead of failing.
+            limits: Sizes and floors.
+
+        Raises:
+            IndexStateError: If an index is there and `exist_ok` is false.
+        """
+        root = None if path is None else Path(path)
+        live = LiveIndex.create(root, rules=rules or RuleBook(), encoder=encoder, exist_ok=exist_ok)
+        return cls(live, limits=limits)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        *,
+        encoder: str | Encoder | None = None,
+        read_only: bool = False,
+        rebuild: bool = False,
+        limits: SearchLimits | None = None,
+    ) -> ToolIndex:
+        """Open the index in a folder.
+
+        Args:
+            path: The folder.
+            encoder: Only to pass an encoder object, or another encoder together with `rebuild`.
+            read_only: Change nothing on disk.
+            rebuild: Make the snapshot again from the registry.
+            limits: Sizes and floors.
+
+        Raises:
+            IndexMissing: If there is none.
+            IndexLocked: If another process owns it.
+            EncoderMismatch: If it was built with another encoder.
+        """
+        live = LiveIndex.open(Path(path), encoder=encoder, read_only=read_only, rebuild=rebuild)
+        return cls(live, limits=limits)
+
+    def search(self, request: SearchRequest | str, *, principal: Principal) -> CandidateSet:
+        """Return the few permitted tools that fit a request, with reasons.
+
+        Args:
+            request: What the user wants, as text or as a whole SearchRequest.
+            principal: On whose behalf; nothing it may not see shapes the answer.
+
+        Raises:
+            RequestError: If the trace_id belongs to another principal.
+        """
+        asked = _request(request)
+        trace_id = self._trace_id(asked, principal=principal)
+        answer = self._search(asked, principal=_narrowed(asked, principal), trace_id=trace_id)
+        self._journal(asked, answer, principal=principal)
+        return answer
+
+    def _search(self, request: SearchRequest, *, principal: Principal, trace_id: str) -> CandidateSet:
+        """Run the pipeline over the current state."""
+        watch, state = Stopwatch(), self._live.state
+        with watch.time("visibility"):
+            view = state.views.of(principal)
+            always_on = _always_on(request, state=state, docs=view.docs)
+        ranked = self._rank(request, state=state, docs=view.docs.without(always_on), watch=watch)
+        clauses = len(ranked.intent.clauses)
+        with watch.time("diversify"):
+            chosen = diversify(
+                ranked.scored,
+                likeness=lambda doc_id: state.features[doc_id].likeness,
+                size=situation_size(k=request.k, clauses=clauses, limits=self._limits),
+                clauses=clauses,
+                floor=self._limits.relevance_floor,
+            )
+        with watch.time("expose"):
+            exposed = expose(chosen, k=request.k, clauses=clauses, columns=state.columns, limits=self._limits)
+        with watch.time("answer"):
+            answer = compose(
+                request,
+                trace_id=trace_id,
+                exposed=exposed,
+                missed=ranked.scored,
+                always_on=always_on,
+                catalogue=Catalogue(state, view),
+            )
+        return answer.model_copy(update={"timings_ms": watch.stop()})
+
+    def _rank(
+        self,
+        request: SearchRequest,
+        *,
+        state: IndexState,
+        docs: DocSet,
+        watch: Stopwatch,
+        also: tuple[int, ...] = (),
+        pool: int = 0,
+    ) -> Ranked:
+        """Run the stages from intent to rerank over the documents of `docs`."""
+        profile = PROFILES[request.profile]
+        weights = profile.with_overrides(request.weights)
+        with watch.time("intent"):
+            intent = read_intent(request.text)
+            named = named_tools(request.text, names=state.names, docs=docs)
+        with watch.time("encode"):
+            probes = make_probes(
+                request.text,
+                intent=intent,
+                mode=request.mode,
+                lexical=state.snapshot.lexical,
+                docs=docs,
+                encoder=state.encoder,
+                encode=self._live.encoder.encode_queries if state.lanes.contracts is not None else None,
+            )
+        with watch.time("recall"):
+            recalled, relevance = retrieve(
+                probes,
+                lanes=state.lanes,
+                docs=docs,
+                depth=max(self._limits.depth, pool),
+                weights=weights,
+                also=(*named, *also),
+                adjacent=state.adjacent,
+            )
+        with watch.time("rerank"):
+            clauses = len(intent.clauses)
+            now = request.now or datetime.now(UTC)
+            situation = Situation(
+                contracts=state.contracts,
+                columns=state.columns,
+                features=state.features,
+                docs=docs,
+                probes=probes,
+                intent=intent,
+                facts=RequestFacts.of(request.text),
+                given=request.inputs,
+                recalled=recalled,
+                relevance=relevance,
+                answers=clause_answers(relevance, clauses=clauses),
+                encoder=state.encoder,
+                snapshot=state.snapshot,
+                tallies=lambda doc_id: self._live.tally(state.contracts[doc_id].ref, at=now),
+                named=named,
+            )
+            size = max(pool, POOL_LEAST, POOL_FACTOR * (request.k or self._limits.many))
+            chosen = choose_pool(recalled, relevance, size=size, named=(*named, *also), clauses=clauses)
+            pointed = neighbours(chosen, situation=situation)
+            scored = rerank(
+                sorted({*chosen, *pointed}),
+                evidence=lambda doc_id: gather(doc_id, situation=situation, pointed=pointed),
+                profile=profile,
+                weights=weights,
+            )
+        return Ranked(intent, scored)
+
+    def rank(self, request: SearchRequest | str, *, principal: Principal, depth: int = 100) -> list[tuple[str, float]]:
+        """Return refs and scores, best first, before diversity, floors and sizes: for evaluation.
+
+        Args:
+            request: What the user wants.
+            principal: On whose behalf.
+            depth: Most tools wanted.
+        """
+        asked, state = _request(request), self._live.state
+        docs = state.views.of(_narrowed(asked, principal)).docs
+        ranked = self._rank(asked, state=state, docs=docs, watch=Stopwatch(), pool=depth)
+        return [(state.columns.refs[item.doc_id], item.score) for item in ranked.scored[:depth]]
+
+    def explain(self, request: SearchRequest | str, *, ref: str, principal: Principal) -> ScoreExplanation:
+        """Return how one visible tool scores for a request, whether or not it would be returned.
+
+        Raises:
+            UnknownTool: If the principal sees no such tool.
+        """
+        asked, state = _request(request), self._live.state
+        whom = _narrowed(asked, principal)
+        docs = state.views.of(whom).docs
+        doc_id = state.resolve(ref, docs=docs)
+        ranked = self._rank(asked, state=state, docs=docs, watch=Stopwatch(), also=(doc_id,))
+        answer = self._search(asked, principal=whom, trace_id=asked.trace_id or uuid.uuid4().hex)
+        place = next(at for at, item in enumerate(ranked.scored) if item.doc_id == doc_id)
+        item, name = ranked.scored[place], state.columns.refs[doc_id]
+        return ScoreExplanation(
+            trace_id=answer.trace_id,
+            ref=name,
+            rank=place + 1,
+            returned=any(candidate.ref == name for candidate in answer.candidates),
+            score=item.explanation(title=title_of(state.contracts[doc_id])),
+            reasons=item.reasons,
+            cautions=item.cautions,
+        )
+
+    def why_not(self, ref: str, *, principal: Principal, asked_by: Principal) -> VisibilityReport:
+        """Return which rule shows or hides a tool for a principal. For administrators.
+
+        Args:
+            ref: The tool.
+            principal: Whose view is asked about.
+            asked_by: Who asks; without the role `toolsearch-admin` it gets the answer of an unknown tool.
+
+        Raises:
+            UnknownTool: If there is no such tool, or the asking principal is no administrator and cannot see it.
+        """
+        state = self._live.state
+        if ADMIN_ROLE not in asked_by.roles:
+            doc_id = state.resolve(ref, docs=state.views.of(asked_by).docs)
+            return VisibilityReport(ref=state.columns.refs[doc_id], allowed=True, rule="", reason="visible to you")
+        found = refs_of(state, [ref])[0]
+        doc_id = state.columns.refs.index(str(found))
+        decision = decide(state.columns.policies[doc_id], principal=principal, rules=state.rules)
+        return VisibilityReport(ref=str(found), allowed=decision.allowed, rule=decision.rule, reason=decision.reason)
+
+    def tools(self, *, principal: Principal) -> tuple[ToolSummary, ...]:
+        """Return the visible tools in order of ref."""
+        state = self._live.state
+        return tuple(_summary(state.contracts[doc_id]) for doc_id in state.views.of(principal).docs.ids.tolist())
+
+    def tool(self, ref: str, *, principal: Principal) -> ToolContract:
+        """Return one visible contract; adjacent tools that the principal may not see are left out of it.
+
+        Raises:
+            UnknownTool: If the principal sees no such tool.
+        """
+        state = self._live.state
+        view = state.views.of(principal)
+        contract = state.contracts[state.resolve(ref, docs=view.docs)]
+        return contract.naming_only(Catalogue(state, view).visible_adjacent(contract))
+
+    def add(self, contracts: Iterable[ToolContract], *, progress: Progress | None = None) -> ChangeReport:
+        """Add contracts, or replace those of the same ref. Searchable when this returns."""
+        return self._live.apply(tuple(contracts), (), progress=progress)
+
+    def replace_all(self, contracts: Iterable[ToolContract], *, progress: Progress | None = None) -> ChangeReport:
+        """Make these contracts the whole catalogue: tools that are not among them are removed."""
+        wanted = tuple(contracts)
+        kept = {contract.ref for contract in wanted}
+        gone = [contract.ref for contract in self._live.state.contracts if contract.ref not in kept]
+        return self._live.apply(wanted, gone, progress=progress)
+
+    def remove(self, refs: Iterable[str]) -> ChangeReport:
+        """Remove tools by `server/name@version`, `server/name` or name.
+
+        Raises:
+            UnknownTool: If one of them is not in the index; nothing is removed then.
+        """
+        return self._live.apply((), refs_of(self._live.state, tuple(refs)))
+
+    def set_rules(self, rules: RuleBook) -> None:
+        """Replace the access rules; the next search obeys them."""
+        self._live.set_rules(rules)
+
+    @property
+    def rules(self) -> RuleBook:
+        """Return the access rules in force."""
+        return self._live.state.rules
+
+    def record_outcome(self, outcome: Outcome, *, principal: Principal) -> None:
+        """Record what became of a call of a visible tool; reliability follows at once.
+
+        Raises:
+            UnknownTool: If the principal sees no such tool.
+        """
+        state = self._live.state
+        doc_id = state.resolve(outcome.ref, docs=state.views.of(principal).docs)
+        now = datetime.now(UTC)
+        # An outcome from the future would make every earlier one look old.
+        at = min(outcome.at, now) if outcome.at is not None else now
+        self._live.observe(
+            outcome, ref=state.contracts[doc_id].ref, subject=principal.subject, tenant=principal.tenant, at=at
+        )
+
+    def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
+        """Return the record of an earlier search of the same principal; administrators may read all.
+
+        Raises:
+            UnknownTrace: If there is none, or it is somebody else's.
+        """
+        row = self._live.journal.find(trace_id)
+        allowed = row is not None and (
+            ADMIN_ROLE in principal.roles or row.belongs_to(subject=principal.subject, tenant=principal.tenant)
+        )
+        if row is None or not allowed:
+            raise UnknownTrace(
+                f"no decision {trace_id[:64]!r} of this principal is kept; search again to get a new one"
+            )
+        return {
+            "trace_id": row.trace_id,
+            "at": row.at.isoformat(),
+            "subject": row.subject,
+            "tenant": row.tenant,
+            "request": json.loads(row.request),
+            "answer": json.loads(row.answer),
+        }
+
+    def status(self) -> IndexStatus:
+        """Return size, generation and readiness."""
+        state = self._live.state
+        return IndexStatus(
+            tools=len(state.contracts),
+            generation=state.snapshot.generation,
+            encoder=state.encoder.id,
+            analyzer=state.snapshot.analyzer,
+            vectors_ready=state.snapshot.vectors_ready,
+        )
+
+    def warm(self) -> None:
+        """Load the encoder and touch the vectors, so that the first request is not the slow one."""
+        self._live.encoder.encode_queries(["warm up"])
+
+    def close(self) -> None:
+        """Write down what is held back and give the index free."""
+        self._live.close()
+
+    def __enter__(self) -> ToolIndex:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _trace_id(self, request: SearchRequest, *, principal: Principal) -> str:
+        if request.trace_id is None:
+            return uuid.uuid4().hex
+        row = self._live.journal.find(request.trace_id)
+        if row is not None and not row.belongs_to(subject=principal.subject, tenant=principal.tenant):
+            raise RequestError(f"trace_id {request.trace_id!r} is in use; choose another", field="trace_id")
+        return request.trace_id
+
+    def _journal(self, request: SearchRequest, answer: CandidateSet, *, principal: Principal) -> None:
+        self._live.journal.append(
+            DecisionRow(
+                trace_id=answer.trace_id,
+                at=datetime.now(UTC),
+                subject=principal.subject,
+                tenant=principal.tenant,
+                request=request.model_dump_json(exclude_defaults=True),
+                answer=answer.model_dump_json(),
+            )
+        )
+
+
+def _request(request: SearchRequest | str) -> SearchRequest:
+    return SearchRequest(text=request) if isinstance(request, str) else request
+
+
+def _narrowed(request: SearchRequest, principal: Principal) -> Principal:
+    return principal if request.restrict is None else principal.narrowed(request.restrict)
+
+
+def _always_on(request: SearchRequest, *, state: IndexState, docs: DocSet) -> list[int]:
+    """Return the visible tools that are listed apart: by tag first, then by request."""
+    tagged = [doc_id for doc_id in state.columns.always_on if docs.mask[doc_id]]
+    return list(dict.fromkeys([*tagged, *state.find(request.always_on, docs=docs)]))
+
+
+def _summary(contract: ToolContract) -> ToolSummary:
+    return ToolSummary(
+        ref=str(contract.ref),
+        title=title_of(contract),
+        does=contract.capability.does,
+        side_effect=contract.assumed_side_effect,
+        fingerprint=contract.fingerprint,
+    )

@@ -1,0 +1,274 @@
+"""The writing side of an index: one registry, one encoder, one current state that is swapped as a whole.
+
+Order of a change: registry commit (durable), lexical state (searchable by words at once), vectors, full state, snapshot
+folder. Whatever is lost by a crash after the commit is made again from the registry at the next open; whatever is lost
+before it never happened.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.config import Bm25Parameters
+from toolsearch.contract import ToolContract, ToolRef
+from toolsearch.embed.cached import CachedQueries, embed_documents_cached
+from toolsearch.embed.catalog import load_encoder
+from toolsearch.embed.protocol import Encoder
+from toolsearch.errors import EncoderMismatch, IndexMissing, IndexStateError
+from toolsearch.index.catalog import Catalog
+from toolsearch.index.folder import read_snapshot, write_snapshot
+from toolsearch.index.snapshot import Embed, Snapshot, build_snapshot
+from toolsearch.query import Outcome
+from toolsearch.state import IndexState, make_state, with_rules
+from toolsearch.store.journal import Journal
+from toolsearch.store.outcomes import OutcomeRow
+from toolsearch.store.registry import Registry
+from toolsearch.store.tally import Tally, verdict
+from toolsearch.visibility.rules import RuleBook
+
+REGISTRY_FILE = "registry.duckdb"
+
+Progress = Callable[[int, int], None]
+"""Called with (texts embedded, texts in all)."""
+
+FEW_CHANGES = 16
+"""Up to so many new contracts are embedded before the swap: it takes less than a second."""
+
+_NO_TALLY = Tally()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReport:
+    """What a change of the catalogue did, as sorted refs."""
+
+    added: tuple[str, ...]
+    replaced: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    removed: tuple[str, ...]
+    generation: int
+
+
+class LiveIndex:
+    """Owns what changes: the registry, the current state, tallies. Safe to share between threads."""
+
+    def __init__(self, *, root: Path | None, registry: Registry, encoder: Encoder, state: IndexState) -> None:
+        self.root, self.registry = root, registry
+        self.encoder = CachedQueries(encoder)
+        self.journal = Journal(registry)
+        self.state = state
+        self._documents = encoder
+        self._parameters = state.snapshot.lexical.parameters
+        self._tallies = registry.tallies()
+        self._writing = threading.RLock()
+
+    @classmethod
+    def create(cls, root: Path | None, *, rules: RuleBook, encoder: str | Encoder, exist_ok: bool) -> LiveIndex:
+        """Make an empty index, in a folder or (None) in memory.
+
+        Raises:
+            IndexStateError: If one is there already and `exist_ok` is false.
+        """
+        if root is not None:
+            if (root / REGISTRY_FILE).exists():
+                if not exist_ok:
+                    raise IndexStateError(f"{root} already holds an index; open it, or choose another folder")
+                return cls.open(root, encoder=encoder, read_only=False)
+            root.mkdir(parents=True, exist_ok=True)
+        registry = Registry.open(None if root is None else root / REGISTRY_FILE)
+        model = load_encoder(encoder) if isinstance(encoder, str) else encoder
+        _remember_encoder(registry, encoder=encoder, model=model)
+        registry.set_rules(rules.model_dump_json(), at=_now())
+        live = cls(root=root, registry=registry, encoder=model, state=_empty_state(model, rules=rules))
+        live._persist(live.state.snapshot)
+        return live
+
+    @classmethod
+    def open(cls, root: Path, *, encoder: str | Encoder | None, read_only: bool, rebuild: bool = False) -> LiveIndex:
+        """Open the index in a folder; a snapshot that is missing, damaged or behind is made again from the registry.
+
+        Args:
+            root: The folder.
+            encoder: Name or object; None = the one it was built with.
+            read_only: Write nothing.
+            rebuild: Make the snapshot again, also with another encoder.
+
+        Raises:
+            IndexMissing: If there is none.
+            EncoderMismatch: If another encoder is given than the index was built with.
+            IndexLocked: If another process owns it.
+        """
+        if not (root / REGISTRY_FILE).exists():
+            raise IndexMissing(f"no index in {root}; make one with `toolsearch index {root} SOURCE...`")
+        registry = Registry.open(root / REGISTRY_FILE, read_only=read_only)
+        try:
+            return cls._opened(
+                root, registry=registry, encoder=encoder, read_only=read_only, rebuild=rebuild and not read_only
+            )
+        except BaseException:
+            registry.close()
+            raise
+
+    @classmethod
+    def _opened(
+        cls, root: Path, *, registry: Registry, encoder: str | Encoder | None, read_only: bool, rebuild: bool
+    ) -> LiveIndex:
+        wanted = encoder if encoder is not None else registry.setting("encoder_name")
+        if not wanted:
+            built = registry.setting("encoder_id")
+            raise EncoderMismatch(f"the index was built with the encoder object {built!r}; pass it to open()")
+        model = load_encoder(wanted) if isinstance(wanted, str) else wanted
+        built = registry.setting("encoder_id")
+        if rebuild:
+            _remember_encoder(registry, encoder=wanted, model=model)
+        elif built != model.info.id:
+            raise EncoderMismatch(
+                f"the index was built with encoder {built!r}, not {model.info.id!r}; "
+                f"rebuild it with `toolsearch index --rebuild {root}`",
+                found=str(built),
+                expected=model.info.id,
+            )
+        rules = RuleBook.model_validate_json(registry.rules() or "{}")
+        snapshot = None if rebuild else _current_snapshot(root, registry=registry, model=model)
+        live = cls(
+            root=None if read_only else root,
+            registry=registry,
+            encoder=model,
+            state=_empty_state(model, rules=rules)
+            if snapshot is None
+            else make_state(snapshot, encoder=model.info, rules=rules),
+        )
+        if snapshot is None:
+            live.rebuild()
+        return live
+
+    def apply(
+        self, upserts: Sequence[ToolContract], removals: Sequence[ToolRef], *, progress: Progress | None = None
+    ) -> ChangeReport:
+        """Change the catalogue: durable and searchable by words first, then by meaning, then written as a snapshot."""
+        with self._writing:
+            changes = self.registry.apply(upserts, removals, at=_now())
+            if changes.generation != self.state.snapshot.generation:
+                catalog = self.state.snapshot.contracts.changed(upserts, changes.removed)
+                self._swap(catalog, generation=changes.generation, progress=progress)
+        return ChangeReport(
+            added=tuple(map(str, changes.added)),
+            replaced=tuple(map(str, changes.replaced)),
+            unchanged=tuple(map(str, changes.unchanged)),
+            removed=tuple(map(str, changes.removed)),
+            generation=changes.generation,
+        )
+
+    def rebuild(self, *, progress: Progress | None = None) -> None:
+        """Make the snapshot again from the registry; cached vectors are used."""
+        with self._writing:
+            self.state = _empty_state(self._documents, rules=self.state.rules)
+            self._swap(Catalog.of(self.registry.contracts()), generation=self.registry.generation, progress=progress)
+
+    def _swap(self, catalog: Catalog, *, generation: int, progress: Progress | None) -> None:
+        """Make the state of a catalog current: by words at once if many texts must be embedded, then whole."""
+        before = self.state
+        if len(catalog) - int((catalog.kept_from(before.snapshot.contracts) >= 0).sum()) > FEW_CHANGES:
+            self.state = self._state(catalog, generation=generation, embed=None, before=before)
+        self.state = self._state(
+            catalog,
+            generation=generation,
+            embed=lambda texts: self._embed(texts, progress=progress),
+            before=before,
+        )
+        self._persist(self.state.snapshot)
+
+    def _state(self, catalog: Catalog, *, generation: int, embed: Embed | None, before: IndexState) -> IndexState:
+        snapshot = build_snapshot(
+            catalog,
+            generation=generation,
+            encoder=self._documents.info,
+            embed=embed,
+            parameters=self._parameters,
+            previous=before.snapshot,
+        )
+        return make_state(snapshot, encoder=self._documents.info, rules=before.rules, previous=before)
+
+    def _embed(self, texts: Sequence[str], *, progress: Progress | None) -> NDArray[np.float32]:
+        encoder_id = self._documents.info.id
+        return embed_documents_cached(
+            self._documents,
+            texts,
+            lookup=lambda keys: self.registry.embeddings(encoder_id, keys),
+            store=lambda vectors: self.registry.put_embeddings(encoder_id, vectors),
+            progress=progress,
+        )
+
+    def _persist(self, snapshot: Snapshot) -> None:
+        if self.root is not None:
+            write_snapshot(snapshot, self.root)
+
+    def set_rules(self, rules: RuleBook) -> None:
+        """Replace the access rules; the next search obeys them."""
+        with self._writing:
+            self.registry.set_rules(rules.model_dump_json(), at=_now())
+            self.state = with_rules(self.state, rules)
+
+    def observe(self, outcome: Outcome, *, ref: ToolRef, subject: str, tenant: str | None, at: datetime) -> None:
+        """Record what became of a call; reliability follows at once."""
+        row = OutcomeRow(
+            server=ref.server,
+            name=ref.name,
+            version=ref.version,
+            status=outcome.status,
+            trace_id=outcome.trace_id,
+            latency_ms=outcome.latency_ms,
+            subject=subject,
+            tenant=tenant,
+            at=at,
+        )
+        with self._writing:
+            self.registry.record_outcome(row)
+            key = (ref.server, ref.name)
+            self._tallies[key] = self._tallies.get(key, _NO_TALLY).observed(verdict(outcome.status), at)
+
+    def tally(self, ref: ToolRef, *, at: datetime) -> tuple[float, float]:
+        """Return the decayed successes and failures of a tool, all versions together."""
+        found = self._tallies.get((ref.server, ref.name))
+        if found is None:
+            return 0.0, 0.0
+        worth = found.decayed(at)
+        return worth.successes, worth.failures
+
+    def close(self) -> None:
+        """Write down what is held back and give the registry free."""
+        with self._writing:
+            self.journal.close()
+            self.registry.close()
+
+
+def _empty_state(model: Encoder, *, rules: RuleBook) -> IndexState:
+    empty = build_snapshot((), generation=0, encoder=model.info, embed=None, parameters=Bm25Parameters())
+    return make_state(empty, encoder=model.info, rules=rules)
+
+
+def _remember_encoder(registry: Registry, *, encoder: str | Encoder, model: Encoder) -> None:
+    """Note the encoder in the registry; an encoder object cannot be found again by name."""
+    registry.set_setting("encoder_name", encoder if isinstance(encoder, str) else "")
+    registry.set_setting("encoder_id", model.info.id)
+
+
+def _current_snapshot(root: Path, *, registry: Registry, model: Encoder) -> Snapshot | None:
+    """Return the snapshot on disk if it is whole and says what the registry says, else None."""
+    try:
+        snapshot = read_snapshot(root, encoder=model.info)
+    except EncoderMismatch:
+        raise
+    except IndexStateError:
+        return None
+    return snapshot if snapshot.generation == registry.generation else None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

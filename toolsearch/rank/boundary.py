@@ -1,0 +1,78 @@
+"""Negative boundaries: does the request match what a tool says it is *not* for better than what it is for?
+
+Both sides are measured the same way, by the words of the request (weighted by their idf in the visible catalogue) and,
+where the encoder reads the script, by cosine. Only a lead of the negative side counts, so a boundary never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from toolsearch.explain import Reason, ReasonCode
+
+STRENGTH = 0.6
+"""Largest share of the score a boundary takes away."""
+
+FULL_LEAD = 0.3
+"""Lead of the negative side from which on the whole strength applies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The boundary that a request runs into.
+
+    Attributes:
+        share: Share of the score taken away, in (0, STRENGTH].
+        sentence: The `does_not` or `do_not_use_when` sentence.
+    """
+
+    share: float
+    sentence: str
+
+    def reason(self) -> Reason:
+        """Return the caution."""
+        text = f"the request looks like what this tool is not for: {self.sentence[:200]}"
+        return Reason(code=ReasonCode.NEGATIVE_BOUNDARY, text=text)
+
+
+def word_share(terms: AbstractSet[str], found: AbstractSet[str], *, idf: Mapping[str, float]) -> float:
+    """Return the idf-weighted share of the request's terms that are found, in [0, 1]."""
+    total = sum(idf[term] for term in sorted(terms))
+    return sum(idf[term] for term in sorted(terms & found)) / total if total > 0 else 0.0
+
+
+def boundary(
+    *,
+    terms: AbstractSet[str],
+    idf: Mapping[str, float],
+    positive_terms: AbstractSet[str],
+    negatives: Sequence[tuple[str, AbstractSet[str]]],
+    positive_similarity: float | None,
+    negative_similarity: float | None,
+) -> Boundary | None:
+    """Return the boundary with the largest lead over the positive side, or None.
+
+    Args:
+        terms: Distinct tokens of the request.
+        idf: Of those tokens.
+        positive_terms: Tokens of the contract's positive text.
+        negatives: Negative sentences with their tokens, in contract order.
+        positive_similarity: Calibrated similarity to the positive side, or None where the vector lane abstains.
+        negative_similarity: Of the nearest negative sentence, or None likewise.
+    """
+    if not negatives or not terms:
+        return None
+    positive_words = word_share(terms, positive_terms, idf=idf)
+    best: Boundary | None = None
+    for sentence, tokens in negatives:
+        # A word that the positive side has as well does not tell the two apart.
+        lead = word_share(terms, tokens, idf=idf) - positive_words
+        if positive_similarity is not None and negative_similarity is not None:
+            lead = (lead + negative_similarity - positive_similarity) / 2
+        if lead > 0:
+            share = STRENGTH * min(1.0, lead / FULL_LEAD)
+            if best is None or share > best.share:
+                best = Boundary(share, sentence)
+    return best

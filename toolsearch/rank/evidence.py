@@ -1,0 +1,225 @@
+"""Gathers what the score of one document is computed from: signals, named tools, boundaries, cautions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.contract import Origin, SideEffect, ToolContract
+from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.explain import Reason, ReasonCode
+from toolsearch.index.columns import Columns
+from toolsearch.index.docset import DocSet
+from toolsearch.index.snapshot import Snapshot
+from toolsearch.query import SignalName
+from toolsearch.rank.boundary import Boundary, boundary
+from toolsearch.rank.extract import RequestFacts
+from toolsearch.rank.features import FeatureCache
+from toolsearch.rank.intent import Effect, Intent
+from toolsearch.rank.readiness import assess
+from toolsearch.rank.recall import Probe, Recalled, Relevance
+from toolsearch.rank.rerank import Evidence
+from toolsearch.rank.signals import Signal, calibrate, cost, freshness, lexical, reliability, semantic
+
+EFFECT_PENALTY = 0.1
+"""Share of the score a writing tool loses when the request only asks to look."""
+
+CLAUSE_SHARE = 0.8
+"""A tool answers a clause when it reaches this share of the best tool's relevance for that clause."""
+
+MAX_PRODUCERS = 3
+
+Tallies = Callable[[int], tuple[float, float]]
+"""DocId -> decayed (successes, failures) at the moment of the request."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Situation:
+    """One request against one visible view of a snapshot: the input of all evidence.
+
+    Attributes:
+        answers: bool[clauses, n], which recalled documents answer which clause.
+        named: DocId -> (least relevance, reason) of tools the request names.
+    """
+
+    contracts: Sequence[ToolContract]
+    columns: Columns
+    features: FeatureCache
+    docs: DocSet
+    probes: tuple[Probe, ...]
+    intent: Intent
+    facts: RequestFacts
+    given: Mapping[str, Any]
+    recalled: Recalled
+    relevance: Relevance
+    answers: NDArray[np.bool_]
+    encoder: EncoderInfo
+    snapshot: Snapshot
+    tallies: Tallies
+    named: Mapping[int, tuple[float, Reason]]
+
+    def column(self, doc_id: int) -> int:
+        """Return the position of a document among the recalled ones."""
+        return int(np.searchsorted(self.recalled.doc_ids, doc_id))
+
+    def recalled_at(self, doc_id: int) -> bool:
+        """Tell whether a document is among the recalled ones."""
+        at = self.column(doc_id)
+        return at < self.recalled.doc_ids.size and int(self.recalled.doc_ids[at]) == doc_id
+
+    def producers(self, entity: str) -> tuple[str, ...]:
+        """Return refs of visible read-only tools that produce an entity, in order of ref, at most MAX_PRODUCERS."""
+        found = [doc for doc in self.columns.producers.get(entity, ()) if self.docs.mask[doc]]
+        return tuple(self.columns.refs[doc] for doc in found[:MAX_PRODUCERS])
+
+
+def nearest_example(snapshot: Snapshot, doc_id: int, vector: NDArray[np.float32]) -> str:
+    """Return the example request of a document that is nearest to a vector; the document has at least one."""
+    index = snapshot.example_vectors
+    start, end = np.searchsorted(index.owners, [doc_id, doc_id + 1])
+    return snapshot.example_text(int(start) + int(np.argmax(index.rows[start:end] @ vector)))
+
+
+def effect_inferred(contract: ToolContract) -> bool:
+    """Tell whether the side effect of a contract is not its author's word."""
+    origin = contract.provenance.fields.get("execution.side_effect", Origin.DECLARED)
+    return contract.execution.side_effect is None or origin is not Origin.DECLARED
+
+
+def clause_answers(relevance: Relevance, *, clauses: int) -> NDArray[np.bool_]:
+    """Return bool[clauses, n]: which documents answer which clause; the best one of a clause always does."""
+    if clauses == 0:
+        return np.zeros((0, relevance.total.size), dtype=np.bool_)
+    own = relevance.by_probe[1:]
+    best = own.max(axis=1, initial=0.0)[:, None]
+    return np.asarray((own >= CLAUSE_SHARE * best) & (own > 0), dtype=np.bool_)
+
+
+def gather(doc_id: int, *, situation: Situation, pointed: Mapping[int, Reason]) -> Evidence:
+    """Return the evidence about one recalled document.
+
+    Args:
+        doc_id: The document.
+        situation: The request against the view.
+        pointed: DocId -> reason, of neighbours that a boundary points at.
+    """
+    at = situation.column(doc_id)
+    probe_at = int(situation.relevance.probe[at])
+    features = situation.features[doc_id]
+    readiness = assess(features.inputs, facts=situation.facts, given=situation.given, producers=situation.producers)
+    successes, failures = situation.tallies(doc_id)
+    signals: dict[SignalName, Signal] = {
+        **_relevance_signals(doc_id, at, probe_at, situation=situation),
+        "input_readiness": Signal(readiness.value, readiness.reason),
+        "reliability": reliability(successes=successes, failures=failures),
+        "freshness": freshness(situation.columns, doc_id, need=situation.intent.freshness),
+        "cost": cost(situation.columns, doc_id),
+    }
+    vectors = bool(situation.recalled.vectors_spoke[probe_at])
+    words = bool(situation.recalled.lexical_spoke[probe_at])
+    spoke: frozenset[SignalName] = frozenset(
+        (*(("semantic", "experience") if vectors else ()), *(("lexical",) if words else ()))
+    )
+    clauses = tuple(int(clause) for clause in np.flatnonzero(situation.answers[:, at]))
+    named = situation.named.get(doc_id)
+    penalties = [] if named else _penalties(doc_id, at, probe_at, situation=situation)
+    return Evidence(
+        doc_id=doc_id,
+        signals=signals,
+        spoke=spoke,
+        named=named,
+        penalties=tuple(penalties),
+        notes=tuple(_notes(clauses, pointed.get(doc_id), situation=situation)),
+        cautions=_cautions(doc_id, vectors=vectors, situation=situation),
+        readiness=readiness,
+        clauses=clauses,
+    )
+
+
+def _notes(clauses: tuple[int, ...], pointed: Reason | None, *, situation: Situation) -> list[Reason]:
+    notes = []
+    if clauses:
+        texts = "; ".join(repr(situation.probes[clause + 1].text[:60]) for clause in clauses)
+        notes.append(Reason(code=ReasonCode.COVERS_CLAUSE, text=f"answers {texts}"))
+    if pointed is not None:
+        notes.append(pointed)
+    return notes
+
+
+def _relevance_signals(doc_id: int, at: int, probe_at: int, *, situation: Situation) -> dict[SignalName, Signal]:
+    relevance, recalled = situation.relevance, situation.recalled
+    by_contract = float(recalled.contract_cosines[probe_at, at])
+    by_example = float(recalled.example_cosines[probe_at, at])
+    vector = situation.probes[probe_at].vector
+    nearest = None
+    if vector is not None and by_example > by_contract:
+        nearest = nearest_example(situation.snapshot, doc_id, vector)
+    words = situation.probes[probe_at].words
+    matched, fields = words.matched(doc_id) if words is not None else ((), ())
+    return {
+        "semantic": semantic(float(relevance.semantic[at]), cosine=max(by_contract, by_example), by_example=nearest),
+        "lexical": lexical(float(relevance.lexical[at]), matched=matched, fields=fields),
+        "experience": semantic(float(relevance.experience[at]), cosine=by_example, by_example=nearest),
+    }
+
+
+def boundary_of(doc_id: int, at: int, probe_at: int, *, situation: Situation) -> Boundary | None:
+    """Return the negative boundary that the request runs into for a document, or None."""
+    features = situation.features[doc_id]
+    probe = situation.probes[probe_at]
+    if not features.negatives or probe.words is None:
+        return None
+    positive = negative = None
+    if (
+        situation.recalled.vectors_spoke[probe_at]
+        and situation.snapshot.negative_vectors is not None
+        and probe.vector is not None
+    ):
+        nearest = situation.snapshot.negative_vectors.cosines(probe.vector, doc_ids=[doc_id])
+        negative = float(calibrate(nearest, encoder=situation.encoder)[0])
+        share = probe.share
+        positive = float(situation.relevance.semantic[at]) / share
+    return boundary(
+        terms=frozenset(probe.words.idf),
+        idf=probe.words.idf,
+        positive_terms=features.positive,
+        negatives=features.negatives,
+        positive_similarity=positive,
+        negative_similarity=negative,
+    )
+
+
+def _penalties(doc_id: int, at: int, probe_at: int, *, situation: Situation) -> list[tuple[str, float, Reason]]:
+    penalties: list[tuple[str, float, Reason]] = []
+    found = boundary_of(doc_id, at, probe_at, situation=situation)
+    if found is not None:
+        penalties.append(("negative_boundary", found.share, found.reason()))
+    effect = int(situation.columns.side_effect[doc_id])
+    writes = effect >= SideEffect.REVERSIBLE and bool(situation.columns.effect_known[doc_id])
+    if writes and situation.intent.effect is Effect.READ:
+        text = f"the request asks to look; this tool writes ({SideEffect(effect).label})"
+        reason = Reason(code=ReasonCode.EFFECT_EXCEEDS_INTENT, text=text)
+        penalties.append(("effect_exceeds_intent", EFFECT_PENALTY, reason))
+    return penalties
+
+
+def _cautions(doc_id: int, *, vectors: bool, situation: Situation) -> tuple[Reason, ...]:
+    contract = situation.contracts[doc_id]
+    cautions: list[Reason] = []
+    if not vectors:
+        text = "compared by words only: the encoder does not read this script, or vectors are not ready"
+        cautions.append(Reason(code=ReasonCode.VECTOR_ABSTAINED, text=text))
+    if contract.execution.side_effect is None:
+        text = "no side effect is known; treated as irreversible"
+        cautions.append(Reason(code=ReasonCode.EFFECT_INFERRED, text=text))
+    elif effect_inferred(contract):
+        text = f"the side effect {contract.execution.side_effect.label} is inferred, not declared"
+        cautions.append(Reason(code=ReasonCode.EFFECT_INFERRED, text=text))
+    if contract.execution.approval is not None:
+        text = f"needs a person's approval when {contract.execution.approval.required_when}"
+        cautions.append(Reason(code=ReasonCode.APPROVAL_REQUIRED, text=text))
+    return tuple(cautions)

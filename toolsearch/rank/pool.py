@@ -1,0 +1,155 @@
+"""Around recall: what is searched for, and which recalled documents are worth scoring in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.analysis.analyzer import analyze, han_share
+from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.explain import Reason, ReasonCode
+from toolsearch.index.docset import DocSet
+from toolsearch.index.lexical import LexicalIndex
+from toolsearch.index.names import NameIndex
+from toolsearch.query import Mode, SignalName
+from toolsearch.rank.evidence import Situation, boundary_of
+from toolsearch.rank.intent import Intent
+from toolsearch.rank.recall import Lanes, Probe, Recalled, Relevance, recall, relevance
+
+CLAUSE_WEIGHT = 0.9
+"""How much a match of one clause counts for the whole request."""
+
+HAN_LIMIT = 0.3
+"""Share of Han, Kana and Hangul letters from which on a text is not `latin` any more."""
+
+NAMED_RELEVANCE = {"exact": 0.95, "alias": 0.85, "prefix": 0.75}
+"""Least relevance of a tool that the request names."""
+
+NEIGHBOUR_SOURCES = 5
+"""Only the best documents may point at their neighbours."""
+
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+def reads(text: str, *, encoder: EncoderInfo) -> bool:
+    """Tell whether the encoder reads the script of a text."""
+    if "any" in encoder.scripts:
+        return True
+    return ("han" if han_share(text) >= HAN_LIMIT else "latin") in encoder.scripts
+
+
+def make_probes(
+    text: str,
+    *,
+    intent: Intent,
+    mode: Mode,
+    lexical: LexicalIndex,
+    docs: DocSet,
+    encoder: EncoderInfo,
+    encode: Encode | None,
+) -> tuple[Probe, ...]:
+    """Return the request and its clauses, tokenised and encoded; all texts are encoded in one call.
+
+    Args:
+        text: The request.
+        intent: Its reading.
+        mode: Which lanes take part.
+        lexical: The lexical index, for binding words to `docs`.
+        docs: The visible documents.
+        encoder: Decides which texts the vector lane abstains from.
+        encode: Texts -> float32[n, dim]; not called when the lane abstains from all of them. None = no vectors yet.
+    """
+    texts = (text, *intent.clauses)
+    vectors: dict[int, NDArray[np.float32]] = {}
+    if encode is not None and mode is not Mode.LEXICAL:
+        wanted = [at for at, part in enumerate(texts) if mode is Mode.VECTOR or reads(part, encoder=encoder)]
+        vectors = dict(zip(wanted, encode([texts[at] for at in wanted]), strict=True)) if wanted else {}
+    return tuple(
+        Probe(
+            text=part,
+            words=None if mode is Mode.VECTOR else lexical.bind(analyze(part), docs=docs),
+            vector=vectors.get(at),
+            share=1.0 if at == 0 else CLAUSE_WEIGHT,
+        )
+        for at, part in enumerate(texts)
+    )
+
+
+def named_tools(text: str, *, names: NameIndex, docs: DocSet) -> dict[int, tuple[float, Reason]]:
+    """Return DocId -> (least relevance, reason) of the visible tools that a request names."""
+    found: dict[int, tuple[float, Reason]] = {}
+    for doc_id, kind in names.match(text, docs=docs):
+        code = ReasonCode.NAME_PREFIX if kind == "prefix" else ReasonCode.EXACT_NAME
+        words = {"exact": "its name", "alias": "an alias of it", "prefix": "the start of its name and of no other"}
+        found[doc_id] = (NAMED_RELEVANCE[kind], Reason(code=code, text=f"the request says {words[kind]}"))
+    return found
+
+
+def retrieve(
+    probes: Sequence[Probe],
+    *,
+    lanes: Lanes,
+    docs: DocSet,
+    depth: int,
+    weights: Mapping[SignalName, float],
+    also: Sequence[int],
+    adjacent: Callable[[int], Sequence[int]],
+) -> tuple[Recalled, Relevance]:
+    """Recall, and recall once more with the neighbours of the best documents if the lanes missed any.
+
+    Args:
+        probes: The request, then its clauses.
+        lanes: The vector lanes.
+        docs: The visible documents.
+        depth: Documents each lane may bring.
+        weights: Of the relevance signals.
+        also: DocIds to score in any case.
+        adjacent: DocId -> DocIds its contract names as adjacent, of any visibility.
+    """
+    mix = (weights["semantic"], weights["lexical"], weights["experience"])
+
+    def once(named: Sequence[int]) -> tuple[Recalled, Relevance]:
+        recalled = recall(probes, lanes=lanes, docs=docs, depth=depth, also=named)
+        return recalled, relevance(recalled, probes=probes, encoder=lanes.encoder, weights=mix)
+
+    recalled, found = once(also)
+    order = np.lexsort((recalled.doc_ids, -found.total))[:NEIGHBOUR_SOURCES]
+    near = {other for doc_id in recalled.doc_ids[order].tolist() for other in adjacent(doc_id) if docs.mask[other]}
+    missed = near.difference(recalled.doc_ids.tolist())
+    return once([*also, *sorted(missed)]) if missed else (recalled, found)
+
+
+def choose_pool(
+    recalled: Recalled, relevance: Relevance, *, size: int, named: Iterable[int], clauses: int
+) -> list[int]:
+    """Return the documents to score: the most relevant, those named, and the best of each clause; ascending."""
+    order = np.lexsort((recalled.doc_ids, -relevance.total))
+    chosen = {*recalled.doc_ids[order[:size]].tolist(), *named}
+    for clause in range(clauses):
+        best = np.lexsort((recalled.doc_ids, -relevance.by_probe[clause + 1]))[:NEIGHBOUR_SOURCES]
+        chosen.update(recalled.doc_ids[best].tolist())
+    return sorted(chosen)
+
+
+def neighbours(pool: Sequence[int], *, situation: Situation) -> dict[int, Reason]:
+    """Return DocId -> reason of recalled neighbours that the best documents point at.
+
+    A document points at its adjacent tools when the request runs into one of its negative boundaries.
+    """
+    found: dict[int, Reason] = {}
+    ranked = sorted(pool, key=lambda doc_id: (-situation.relevance.total[situation.column(doc_id)], doc_id))
+    for doc_id in ranked[:NEIGHBOUR_SOURCES]:
+        at = situation.column(doc_id)
+        if boundary_of(doc_id, at, int(situation.relevance.probe[at]), situation=situation) is None:
+            continue
+        for name, when in situation.contracts[doc_id].selection.adjacent_tools.items():
+            for neighbour in situation.columns.by_name.get(name, ()):
+                if (
+                    situation.docs.mask[neighbour]
+                    and situation.recalled.doc_ids[situation.column(neighbour)] == neighbour
+                ):
+                    text = f"{situation.columns.refs[doc_id]} points here: {when[:160]}"
+                    found.setdefault(neighbour, Reason(code=ReasonCode.ADJACENT_TOOL, text=text))
+    return found

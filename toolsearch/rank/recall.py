@@ -1,0 +1,185 @@
+"""First stage: every lane looks at the permitted documents, each for the request and for its clauses.
+
+A lane that has nothing to say abstains instead of voting: the vector lane for scripts its encoder does not read, or
+while vectors are still being built; the lexical lane where no word of a text stands in any visible contract. All
+numbers are absolute (no ranks, no normalisation by the best hit), so one more tool in the catalogue changes another
+tool's number only through lexical statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.index.docset import DocSet
+from toolsearch.index.lexical import BoundTerms
+from toolsearch.index.vectors import VectorIndex
+from toolsearch.rank.signals import calibrate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probe:
+    """One text that is searched for: the request (the first probe) or one of its clauses.
+
+    Attributes:
+        words: The request's words bound to the visible documents; None = the lexical lane is off.
+        vector: float32[dim] for the vector lane; None = the lane abstains.
+        share: How much a match of this text counts for the whole request, in (0, 1].
+    """
+
+    text: str
+    words: BoundTerms | None
+    vector: NDArray[np.float32] | None
+    share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lanes:
+    """The vector lanes of a snapshot. None while they are being built."""
+
+    contracts: VectorIndex | None
+    examples: VectorIndex | None
+    encoder: EncoderInfo
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recalled:
+    """The union of what the lanes brought, with the numbers of every lane for every document.
+
+    Attributes:
+        doc_ids: int64[n], ascending.
+        lexical: float64[p, n] in [0, 1], share of what each probe could score; `-1` rows where the lane abstains.
+        contract_cosines: float64[p, n]; NaN rows where the lane abstains.
+        example_cosines: float64[p, n], best example; -1 where a document has none, NaN rows where the lane abstains.
+    """
+
+    doc_ids: NDArray[np.int64]
+    lexical: NDArray[np.float64]
+    contract_cosines: NDArray[np.float64]
+    example_cosines: NDArray[np.float64]
+
+    @property
+    def lexical_spoke(self) -> NDArray[np.bool_]:
+        """Return bool[p]: did the lexical lane know any word of the probe?"""
+        return np.asarray(np.all(self.lexical >= 0, axis=1), dtype=np.bool_)
+
+    @property
+    def vectors_spoke(self) -> NDArray[np.bool_]:
+        """Return bool[p]: did the vector lane take part?"""
+        return np.asarray(~np.isnan(self.contract_cosines).any(axis=1), dtype=np.bool_)
+
+
+def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, also: Sequence[int] = ()) -> Recalled:
+    """Search every lane for every probe.
+
+    Args:
+        probes: The request, then its clauses; their words are bound to the same `docs`.
+        lanes: The vector lanes of one snapshot.
+        docs: The documents that may be touched; nothing outside is scored.
+        depth: Documents each lane may bring for each probe.
+        also: DocIds to score whatever the lanes say (named tools); those outside `docs` are dropped.
+    """
+    dense = [_lexical(probe) for probe in probes]
+    found = [np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)]
+    for probe, shares in zip(probes, dense, strict=True):
+        if shares is not None:
+            found.append(_best(shares, docs=docs, depth=depth))
+        if probe.vector is not None and lanes.contracts is not None:
+            found.append(lanes.contracts.search(probe.vector, docs=docs, depth=depth).doc_ids.astype(np.int64))
+            if lanes.examples is not None and lanes.examples.owners.size:
+                found.append(lanes.examples.search(probe.vector, docs=docs, depth=depth).doc_ids.astype(np.int64))
+    doc_ids = np.unique(np.concatenate(found))
+    shape = (len(probes), doc_ids.size)
+    lexical, contracts, examples = np.full(shape, -1.0), np.full(shape, np.nan), np.full(shape, np.nan)
+    for row, (probe, shares) in enumerate(zip(probes, dense, strict=True)):
+        if shares is not None:
+            lexical[row] = shares[doc_ids]
+        if probe.vector is not None and lanes.contracts is not None:
+            contracts[row] = lanes.contracts.cosines(probe.vector, doc_ids=doc_ids)
+            examples[row] = (
+                lanes.examples.cosines(probe.vector, doc_ids=doc_ids) if lanes.examples is not None else -1.0
+            )
+    return Recalled(doc_ids, lexical, contracts, examples)
+
+
+def _lexical(probe: Probe) -> NDArray[np.float64] | None:
+    """Return float64[n_docs] shares, or None where the lane abstains."""
+    if probe.words is None:
+        return None
+    shares = probe.words.shares
+    return shares if shares.any() else None
+
+
+def _best(shares: NDArray[np.float64], *, docs: DocSet, depth: int) -> NDArray[np.int64]:
+    """Return the `depth` documents of the set with the highest share above 0; ties by DocId."""
+    visible = docs.ids[shares[docs.ids] > 0]
+    values = shares[visible]
+    if visible.size > depth:
+        cut = np.partition(values, visible.size - depth)[visible.size - depth]
+        visible, values = visible[values >= cut], values[values >= cut]
+    order = np.lexsort((visible, -values))[:depth]
+    return visible[order].astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relevance:
+    """Calibrated relevance numbers of the recalled documents, each from the probe that speaks best for it.
+
+    Attributes:
+        probe: int64[n], index of that probe.
+        semantic: float64[n] in [0, 1], scaled by the probe's share; 0 where the lane abstains.
+        lexical: float64[n] in [0, 1], likewise.
+        experience: float64[n] in [0, 1], likewise.
+        total: float64[n] in [0, 1], the weighted mean of those three.
+        norms: float64[p], sum of the relevance weights that spoke for each probe; 0 = none did.
+        by_probe: float64[p, n] in [0, 1], `total` for each probe on its own, unscaled.
+    """
+
+    probe: NDArray[np.int64]
+    semantic: NDArray[np.float64]
+    lexical: NDArray[np.float64]
+    experience: NDArray[np.float64]
+    total: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    by_probe: NDArray[np.float64]
+
+
+def relevance(
+    recalled: Recalled, *, probes: Sequence[Probe], encoder: EncoderInfo, weights: tuple[float, float, float]
+) -> Relevance:
+    """Combine the lanes: a weighted mean over those that spoke (the weights of the others fall away).
+
+    Args:
+        recalled: From `recall`, for the same probes.
+        probes: The request, then its clauses.
+        encoder: Whose calibration maps cosines to [0, 1].
+        weights: Of semantic, lexical and experience.
+    """
+    vectors, words = recalled.vectors_spoke, recalled.lexical_spoke
+    by_contract = calibrate(np.nan_to_num(recalled.contract_cosines, nan=-1.0), encoder=encoder)
+    by_example = calibrate(np.nan_to_num(recalled.example_cosines, nan=-1.0), encoder=encoder)
+    semantic = np.maximum(by_contract, by_example)
+    lexical = np.maximum(recalled.lexical, 0.0)
+    speaking = np.stack([vectors, words, vectors]).astype(np.float64) * np.asarray(weights)[:, None]
+    norms = speaking.sum(axis=0)
+    safe = np.where(norms > 0, norms, 1.0)[:, None]
+    by_probe = (
+        speaking[0][:, None] * semantic + speaking[1][:, None] * lexical + speaking[2][:, None] * by_example
+    ) / safe
+    shares = np.asarray([probe.share for probe in probes])[:, None]
+    best = np.argmax(by_probe * shares, axis=0)
+    columns = np.arange(recalled.doc_ids.size)
+    share = shares[best, 0]
+    return Relevance(
+        probe=best,
+        semantic=semantic[best, columns] * share,
+        lexical=lexical[best, columns] * share,
+        experience=by_example[best, columns] * share,
+        total=by_probe[best, columns] * share,
+        norms=norms,
+        by_probe=by_probe,
+    )

@@ -1,0 +1,150 @@
+"""Second stage: recalled documents -> scored candidates, every contribution with its reason.
+
+Score of the gated (default) profile, with r the relevance, c_i the context signals and w their weights:
+
+    r = (sum over speaking relevance signals of w v) / (sum of their w)
+    score = (1 - penalty) * r * (1 + sum w_i c_i) / (1 + sum w_i)
+
+so context reorders relevant tools and cannot lift an irrelevant one. The `seed` profile is the plain weighted mean of
+all signals. Both lie in [0, 1], rise with every signal, and are the sum of their contributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from toolsearch.config import Profile
+from toolsearch.explain import Explanation, Reason, SignalValue
+from toolsearch.query import SIGNAL_NAMES, SignalName
+from toolsearch.rank.readiness import Readiness
+from toolsearch.rank.signals import Signal
+
+RELEVANCE_SIGNALS: tuple[SignalName, ...] = ("semantic", "lexical", "experience")
+CONTEXT_SIGNALS: tuple[SignalName, ...] = ("input_readiness", "reliability", "freshness", "cost")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One scored document.
+
+    Attributes:
+        relevance: In [0, 1], after penalties, before context: what the floor is compared with.
+        clauses: Clauses of the request it answers, from 0.
+    """
+
+    doc_id: int
+    score: float
+    relevance: float
+    signals: Mapping[str, SignalValue]
+    reasons: tuple[Reason, ...]
+    cautions: tuple[Reason, ...]
+    readiness: Readiness
+    clauses: tuple[int, ...] = ()
+
+    def explanation(self, *, title: str) -> Explanation:
+        """Return the score as a tree: the contributions sum up to it."""
+        parts = tuple(
+            Explanation(
+                value=part.contribution,
+                description=f"{name}: value {part.value:.4f}, weight {part.weight:.4f}",
+            )
+            for name, part in self.signals.items()
+        )
+        return Explanation(value=self.score, description=title, details=parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything the score of one document is computed from.
+
+    Attributes:
+        signals: Value and reason by signal name.
+        spoke: Relevance signals that took part.
+        named: The request names the tool: relevance is at least this, with the reason.
+        penalties: Shares of the score taken away, each in [0, 1], with their cautions.
+        notes: Further reasons.
+        cautions: Further cautions.
+    """
+
+    doc_id: int
+    signals: Mapping[SignalName, Signal]
+    spoke: frozenset[SignalName]
+    named: tuple[float, Reason] | None
+    penalties: tuple[tuple[str, float, Reason], ...]
+    notes: tuple[Reason, ...]
+    cautions: tuple[Reason, ...]
+    readiness: Readiness
+    clauses: tuple[int, ...]
+
+
+def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, float]) -> Scored:
+    """Return the score of one document with all contributions; they sum up to the score."""
+    context_total = sum(weights[name] for name in CONTEXT_SIGNALS)
+    norm = sum(weights[name] for name in RELEVANCE_SIGNALS if name in evidence.spoke)
+    plain = sum(weights[name] * evidence.signals[name].value for name in evidence.spoke)
+    relevance = plain / norm if norm > 0 else 0.0
+    lift = max(0.0, evidence.named[0] - relevance) if evidence.named else 0.0
+    if profile.gated:
+        unit, gate = 1.0 / (1.0 + context_total), relevance + lift
+        per_relevance = unit / norm if norm > 0 else 0.0
+    else:
+        total = norm + context_total
+        unit, gate = (1.0 / total, 1.0) if total > 0 else (0.0, 1.0)
+        per_relevance = unit
+    parts: dict[str, SignalValue] = {}
+    for name in SIGNAL_NAMES:
+        factor = (per_relevance if name in evidence.spoke else 0.0) if name in RELEVANCE_SIGNALS else unit * gate
+        value = evidence.signals[name].value
+        weight = weights[name] if name in evidence.spoke or name in CONTEXT_SIGNALS else 0.0
+        parts[name] = SignalValue(value=value, weight=weight, contribution=factor * weight * value)
+    if evidence.named:
+        lifted = lift * (unit if profile.gated else 1.0)
+        parts["named"] = SignalValue(value=evidence.named[0], weight=1.0, contribution=lifted)
+    raw = min(1.0, sum(part.contribution for part in parts.values()))
+    keep = 1.0
+    for penalty, share, _ in evidence.penalties:
+        parts[penalty] = SignalValue(value=share, weight=1.0, contribution=-raw * keep * share)
+        keep *= 1.0 - share
+    return Scored(
+        doc_id=evidence.doc_id,
+        score=max(0.0, raw * keep),
+        relevance=(relevance + lift) * keep,
+        signals=parts,
+        reasons=_reasons(evidence, parts),
+        cautions=(*(reason for _, _, reason in evidence.penalties), *evidence.cautions),
+        readiness=evidence.readiness,
+        clauses=evidence.clauses,
+    )
+
+
+def _reasons(evidence: Evidence, parts: Mapping[str, SignalValue]) -> tuple[Reason, ...]:
+    """Return the reasons, largest contribution first; signals that took no part say nothing."""
+    named = (evidence.named[1],) if evidence.named else ()
+    told = sorted(
+        (name for name in SIGNAL_NAMES if parts[name].weight > 0),
+        key=lambda name: (-parts[name].contribution, SIGNAL_NAMES.index(name)),
+    )
+    seen: dict[str, Reason] = {}
+    for reason in (*named, *evidence.notes, *(evidence.signals[name].reason for name in told)):
+        seen.setdefault(reason.code, reason)
+    return tuple(seen.values())
+
+
+def rerank(
+    doc_ids: Sequence[int],
+    *,
+    evidence: Callable[[int], Evidence],
+    profile: Profile,
+    weights: Mapping[SignalName, float],
+) -> list[Scored]:
+    """Score documents and sort them: best first, ties by DocId, which is the order of ToolRef.
+
+    Args:
+        doc_ids: Documents to score.
+        evidence: Gathers what a document's score is computed from.
+        profile: How signals combine.
+        weights: Weight of each signal, overrides applied.
+    """
+    scored = [score(evidence(doc_id), profile=profile, weights=weights) for doc_id in doc_ids]
+    return sorted(scored, key=lambda item: (-item.score, item.doc_id))

@@ -1,0 +1,127 @@
+"""One snapshot made ready to be searched: immutable, shared by all readers, swapped as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from toolsearch.contract import ToolContract, ToolRef
+from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.errors import RequestError, UnknownTool
+from toolsearch.index.columns import Columns, build_columns
+from toolsearch.index.docset import DocSet
+from toolsearch.index.names import NameIndex, build_names
+from toolsearch.index.snapshot import Snapshot
+from toolsearch.index.view import Views
+from toolsearch.rank.features import FeatureCache
+from toolsearch.rank.recall import Lanes
+from toolsearch.visibility.rules import RuleBook
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexState:
+    """Everything a search reads."""
+
+    snapshot: Snapshot
+    encoder: EncoderInfo
+    rules: RuleBook
+    columns: Columns
+    names: NameIndex
+    features: FeatureCache
+    views: Views
+    lanes: Lanes
+
+    @property
+    def contracts(self) -> Sequence[ToolContract]:
+        """Return the contracts in DocId order."""
+        return self.snapshot.contracts
+
+    def adjacent(self, doc_id: int) -> list[int]:
+        """Return the documents a contract names as adjacent, of any visibility."""
+        names = self.contracts[doc_id].selection.adjacent_tools
+        return [other for name in names for other in self.columns.by_name.get(name, ())]
+
+    def resolve(self, ref: str, *, docs: DocSet) -> int:
+        """Return the DocId of `server/name@version`, `server/name` or a `name` that is unique among the visible.
+
+        Raises:
+            UnknownTool: If no visible tool is meant; the message is the same for hidden and absent tools.
+            RequestError: If several visible tools have that name.
+        """
+        name, _, version = ref.partition("@")
+        found = [
+            doc_id
+            for doc_id in self.columns.by_name.get(name, ())
+            if docs.mask[doc_id] and (not version or str(self.contracts[doc_id].ref.version) == version)
+        ]
+        if not found:
+            raise UnknownTool(f"no tool {ref[:200]!r} is visible; `toolsearch search` finds the ones that are")
+        owners = {self.contracts[doc_id].identity.server for doc_id in found}
+        if len(owners) > 1:
+            options = ", ".join(sorted(f"{owner}/{name}" for owner in owners))
+            raise RequestError(f"{ref[:200]!r} names several tools; write one of {options}", field="ref")
+        return max(found, key=lambda doc_id: self.contracts[doc_id].ref.version)
+
+    def find(self, refs: Sequence[str], *, docs: DocSet) -> list[int]:
+        """Return the visible DocIds that refs or names speak of, in order, each once; others are passed over."""
+        found: dict[int, None] = {}
+        for ref in refs:
+            name, _, version = ref.partition("@")
+            for doc_id in self.columns.by_name.get(name, ()):
+                if docs.mask[doc_id] and (not version or str(self.contracts[doc_id].ref.version) == version):
+                    found.setdefault(doc_id)
+        return list(found)
+
+
+def make_state(
+    snapshot: Snapshot, *, encoder: EncoderInfo, rules: RuleBook, previous: IndexState | None = None
+) -> IndexState:
+    """Return the state of a snapshot under a set of rules.
+
+    Args:
+        snapshot: What is searched.
+        encoder: Who made its vectors.
+        rules: The access rules.
+        previous: A state to take the facts of unchanged documents from.
+    """
+    columns = build_columns(snapshot.contracts, previous=None if previous is None else previous.columns)
+    ready = snapshot.vectors_ready
+    return IndexState(
+        snapshot=snapshot,
+        encoder=encoder,
+        rules=rules,
+        columns=columns,
+        names=build_names(snapshot.contracts),
+        features=FeatureCache(snapshot.contracts),
+        views=Views(contracts=snapshot.contracts, columns=columns, rules=rules),
+        # A lane that knows only some of the documents would favour them: it stays off until all have vectors.
+        lanes=Lanes(
+            contracts=snapshot.contract_vectors if ready else None,
+            examples=snapshot.example_vectors if ready else None,
+            encoder=encoder,
+        ),
+    )
+
+
+def with_rules(state: IndexState, rules: RuleBook) -> IndexState:
+    """Return the state under other rules; nothing of the snapshot is made again."""
+    return replace(state, rules=rules, views=Views(contracts=state.contracts, columns=state.columns, rules=rules))
+
+
+def refs_of(state: IndexState, refs: Sequence[str]) -> list[ToolRef]:
+    """Return the ToolRefs that refs or names speak of, over all documents: for administrators only.
+
+    Raises:
+        UnknownTool: If one of them speaks of nothing.
+    """
+    everything = DocSet.from_mask(np.ones(len(state.contracts), dtype=np.bool_))
+    found: dict[ToolRef, None] = {}
+    for ref in refs:
+        doc_ids = state.find([ref], docs=everything)
+        if not doc_ids:
+            raise UnknownTool(f"no tool {ref[:200]!r} is in the index")
+        for doc_id in doc_ids:
+            found.setdefault(state.contracts[doc_id].ref)
+    return list(found)
