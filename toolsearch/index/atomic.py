@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
-
 Buffer: TypeAlias = bytes | memoryview
 
 
