@@ -114,9 +114,7 @@ def test_a_set_of_a_smaller_snapshot_is_refused() -> None:
         ([EAST, [np.nan, 0.0]], [0, 1], IndexStateError, "vector 1 has norm nan"),
     ],
 )
-def test_wrong_rows_are_named(
-    rows: list[list[float]], owners: list[int], error: type[Exception], words: str
-) -> None:
+def test_wrong_rows_are_named(rows: list[list[float]], owners: list[int], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         VectorIndex.build(rows, owners, dim=2)
 

@@ -189,8 +189,7 @@ class VectorIndex:
             )
         if len(rows) != len(owners) or (owners.size and owners[0] < 0) or np.any(owners[1:] < owners[:-1]):
             raise IndexCorrupt(
-                f"{len(rows)} vectors have {len(owners)} owners, or the owners are not ascending; "
-                "rebuild the index"
+                f"{len(rows)} vectors have {len(owners)} owners, or the owners are not ascending; rebuild the index"
             )
         return cls(rows, owners)
 
@@ -282,9 +281,7 @@ class _FlatScan:
         real = found[0] >= 0  # short answers are padded with -1
         return found[0][real].astype(np.int64), float(scores[0][real].min(initial=np.inf))
 
-    def above(
-        self, query: NDArray[np.float32], *, allowed: NDArray[np.bool_], threshold: float
-    ) -> NDArray[np.int64]:
+    def above(self, query: NDArray[np.float32], *, allowed: NDArray[np.bool_], threshold: float) -> NDArray[np.int64]:
         """Return every permitted row whose score is above the threshold."""
         packed = np.packbits(allowed, bitorder="little")
         _, _, found = self._flat().range_search(query[np.newaxis], threshold, params=_only(packed))
