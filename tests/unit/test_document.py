@@ -81,9 +81,7 @@ def test_embedded_text_starts_with_the_best_content() -> None:
 
 
 def test_long_texts_leave_room_for_each_other() -> None:
-    long = contract(
-        capability={"does": "Does this. " * 1000}, selection={"use_when": ["when money goes back"]}
-    )
+    long = contract(capability={"does": "Does this. " * 1000}, selection={"use_when": ["when money goes back"]})
     text = tool_document(long).positive_text
     assert len(text) < 1400
     assert "when money goes back" in text

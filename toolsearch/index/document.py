@@ -137,9 +137,7 @@ def _node_texts(name: str, node: Mapping[str, Any]) -> Iterator[str]:
             yield text[:MAX_PARAMETER_TEXT]
     values = node.get("enum")
     if isinstance(values, list | tuple):
-        yield from (
-            value[:MAX_PARAMETER_TEXT] for value in values[:MAX_ENUM_VALUES] if isinstance(value, str)
-        )
+        yield from (value[:MAX_PARAMETER_TEXT] for value in values[:MAX_ENUM_VALUES] if isinstance(value, str))
     if isinstance(const := node.get("const"), str):
         yield const[:MAX_PARAMETER_TEXT]
 

@@ -80,6 +80,60 @@ def saturation(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class BoundTerms:
+    """The tokens of one request bound to one DocSet, with everything they score.
+
+    Attributes:
+        scores: float64[n_docs], BM25; 0 outside the DocSet and where no token was found.
+        shares: float64[n_docs] in [0, 1]: the score as a share of the most this request could score.
+        idf: Distinct token -> idf among the visible documents.
+    """
+
+    scores: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    idf: Mapping[str, float]
+    _terms: tuple[_WeightedTerm, ...]
+    _parts: tuple[NDArray[np.float64], ...]
+    _fields: tuple[str, ...]
+
+    def hits(self, *, depth: int) -> LexicalHits:
+        """Return the `depth` best documents that hold at least one token, depth at least 1."""
+        best = top(self.scores, ids=np.flatnonzero(self.scores), depth=depth)
+        return LexicalHits(
+            doc_ids=best.astype(np.int32),
+            scores=self.scores[best],
+            shares=self.shares[best],
+            coverage=self.coverage(best),
+        )
+
+    def coverage(self, doc_ids: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return float64[len(doc_ids)] in [0, 1]: the idf-weighted share of the distinct tokens each one holds."""
+        covered = np.zeros(doc_ids.size, dtype=np.float64)
+        for term in self._terms:
+            covered[_contained(doc_ids, term.docs)] += term.idf
+        total = sum(self.idf.values())
+        return np.minimum(covered / total, 1.0) if total else covered
+
+    def explain(self, doc_id: int) -> tuple[TermScore, ...]:
+        """Return what each distinct token adds to the score of one document of the DocSet, largest first."""
+        parts = []
+        for term, part in zip(self._terms, self._parts, strict=True):
+            at = int(np.searchsorted(term.docs, doc_id))
+            if at == term.docs.size or term.docs[at] != doc_id:
+                parts.append(TermScore(term.term, 0.0, term.idf, 0.0, ()))
+                continue
+            fields = tuple(name for bit, name in enumerate(self._fields) if int(term.fields[at]) >> bit & 1)
+            parts.append(TermScore(term.term, float(part[at]), term.idf, float(term.counts[at]), fields))
+        return tuple(sorted(parts, key=lambda part: (-part.contribution, part.term)))
+
+    def matched(self, doc_id: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the tokens found in a document, largest contribution first, and the fields they stand in."""
+        found = [part for part in self.explain(doc_id) if part.contribution > 0.0]
+        seen = {field for part in found for field in part.fields}
+        return tuple(part.term for part in found), tuple(field for field in self._fields if field in seen)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LexicalIndex:
     """The lexical lane of one snapshot.
 
@@ -96,59 +150,14 @@ class LexicalIndex:
         """Return how many documents the snapshot has."""
         return self.postings.n_docs
 
-    def search(self, terms: Sequence[str], *, docs: DocSet, depth: int) -> LexicalHits:
-        """Return the `depth` best documents of the DocSet that hold at least one of the tokens.
+    def bind(self, terms: Sequence[str], *, docs: DocSet) -> BoundTerms:
+        """Return the request's tokens bound to a DocSet: scored once, then asked for hits, shares and matches.
 
         Args:
-            terms: Tokens of the request, from `analyze`. A repeated token counts once; an unknown one adds nothing to
-                any score, but lowers shares and coverage, as it should.
+            terms: Tokens of the request, from `analyze`. A repeated token counts once: users repeat what they talk
+                about, not what they want done. An unknown one adds to no score, but lowers shares and coverage.
             docs: The visible documents; nothing outside is scored or counted.
-            depth: Most hits wanted, at least 1.
         """
-        weighted = self._weighted_terms(terms, docs=docs)
-        average = self._average_length(docs)
-        scores = np.zeros(self.n_docs, dtype=np.float64)
-        for term in weighted:
-            scores[term.docs] += self._contributions(term, average=average)
-        best = top(scores, ids=np.flatnonzero(scores), depth=depth)
-        found = scores[best]
-        total_idf = sum(term.idf for term in weighted)
-        covered = np.zeros(best.size, dtype=np.float64)
-        for term in weighted:
-            covered[_contained(best, term.docs)] += term.idf
-        limit = total_idf * (self.parameters.k1 + 1.0)
-        return LexicalHits(
-            doc_ids=best.astype(np.int32),
-            scores=found,
-            shares=np.minimum(found / limit, 1.0) if limit else found,
-            coverage=np.minimum(covered / total_idf, 1.0) if total_idf else covered,
-        )
-
-    def explain(self, terms: Sequence[str], *, docs: DocSet, doc_id: int) -> tuple[TermScore, ...]:
-        """Return what each distinct token adds to the score of one document, largest first.
-
-        The contributions are computed by the code that ranks; summed in token order they are the score.
-
-        Raises:
-            ValueError: If the document is not in the DocSet.
-        """
-        if not docs.mask[doc_id]:
-            raise ValueError(f"DocId {doc_id} is not in the DocSet: look the tool up among the visible ones first")
-        average = self._average_length(docs)
-        names = tuple(self.parameters.fields)
-        parts = []
-        for term in self._weighted_terms(terms, docs=docs):
-            at = int(np.searchsorted(term.docs, doc_id))
-            if at == term.docs.size or term.docs[at] != doc_id:
-                parts.append(TermScore(term.term, 0.0, term.idf, 0.0, ()))
-                continue
-            contribution = float(self._contributions(term, average=average)[at])
-            fields = tuple(name for bit, name in enumerate(names) if int(term.fields[at]) >> bit & 1)
-            parts.append(TermScore(term.term, contribution, term.idf, float(term.counts[at]), fields))
-        return tuple(sorted(parts, key=lambda part: (-part.contribution, part.term)))
-
-    def bind(self, terms: Sequence[str], *, docs: DocSet) -> BoundTerms:
-        """Return the request's tokens bound to a DocSet: scored once, then asked for shares, idf and matches."""
         weighted = self._weighted_terms(terms, docs=docs)
         average = self._average_length(docs)
         parts = tuple(self._contributions(term, average=average) for term in weighted)
@@ -157,12 +166,29 @@ class LexicalIndex:
             scores[term.docs] += part
         limit = sum(term.idf for term in weighted) * (self.parameters.k1 + 1.0)
         return BoundTerms(
+            scores=scores,
             shares=np.minimum(scores / limit, 1.0) if limit else scores,
             idf={term.term: term.idf for term in weighted},
             _terms=tuple(weighted),
             _parts=parts,
             _fields=tuple(self.parameters.fields),
         )
+
+    def search(self, terms: Sequence[str], *, docs: DocSet, depth: int) -> LexicalHits:
+        """Return the `depth` best documents of the DocSet that hold at least one of the tokens; see `bind`."""
+        return self.bind(terms, docs=docs).hits(depth=depth)
+
+    def explain(self, terms: Sequence[str], *, docs: DocSet, doc_id: int) -> tuple[TermScore, ...]:
+        """Return what each distinct token adds to the score of one document, largest first.
+
+        The contributions are those that rank: summed in code point order of the tokens they are the score.
+
+        Raises:
+            ValueError: If the document is not in the DocSet.
+        """
+        if not docs.mask[doc_id]:
+            raise ValueError(f"DocId {doc_id} is not in the DocSet: look the tool up among the visible ones first")
+        return self.bind(terms, docs=docs).explain(doc_id)
 
     def updated(self, *, keep: NDArray[np.int32], added: Mapping[int, Mapping[str, str]]) -> LexicalIndex:
         """Return the index of another snapshot that shares most documents with this one, equal to a fresh build.
@@ -219,34 +245,6 @@ class LexicalIndex:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundTerms:
-    """The tokens of one request bound to one DocSet, with everything they score.
-
-    Attributes:
-        shares: float64[n_docs] in [0, 1]: BM25 as a share of the most this request could score; 0 outside the DocSet.
-        idf: Distinct token -> idf among the visible documents.
-    """
-
-    shares: NDArray[np.float64]
-    idf: Mapping[str, float]
-    _terms: tuple[_WeightedTerm, ...]
-    _parts: tuple[NDArray[np.float64], ...]
-    _fields: tuple[str, ...]
-
-    def matched(self, doc_id: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the tokens found in a document, largest contribution first, and the fields they stand in."""
-        found: list[tuple[float, str]] = []
-        bits = 0
-        for term, part in zip(self._terms, self._parts, strict=True):
-            at = int(np.searchsorted(term.docs, doc_id))
-            if at < term.docs.size and term.docs[at] == doc_id:
-                found.append((-float(part[at]), term.term))
-                bits |= int(term.fields[at])
-        tokens = tuple(token for _, token in sorted(found))
-        return tokens, tuple(name for bit, name in enumerate(self._fields) if bits >> bit & 1)
-
-
 def build_lexical(documents: Sequence[Mapping[str, str]], *, parameters: Bm25Parameters) -> LexicalIndex:
     """Return the lexical index of the documents; the position of a document is its DocId."""
     postings = build_postings(dict(enumerate(documents)), weights=parameters.fields, n_docs=len(documents))
@@ -277,7 +275,7 @@ def top(scores: NDArray[np.float64], *, ids: NDArray[np.int64], depth: int) -> N
     return ids[np.argsort(-candidates, kind="stable")]
 
 
-def _contained(wanted: NDArray[np.int64], ascending: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _contained(wanted: NDArray[np.integer], ascending: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return bool[len(wanted)]: which of the wanted ids stand in the ascending ones."""
     if not ascending.size:
         return np.zeros(wanted.size, dtype=np.bool_)
