@@ -34,7 +34,7 @@ from toolsearch.config import FORMAT_VERSION
 from toolsearch.contract import ToolRef
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.errors import IndexCorrupt, IndexMissing, IndexStateError
-from toolsearch.index.atomic import Buffer, file_sha256, replace_durably, sync_file, sync_folder, write_file
+from toolsearch.index.atomic import Buffer, file_sha256, replace_durably, sync_files, sync_folder, write_file
 from toolsearch.index.catalog import Catalog
 from toolsearch.index.lexical import LexicalIndex
 from toolsearch.index.manifest import (
@@ -138,10 +138,9 @@ def _write_folder(snapshot: Snapshot, folder: Path) -> tuple[Manifest, bytes]:
             entries[name] = FileEntry(bytes=size, sha256=sha256)
         manifest = _manifest(snapshot, entries)
         sealed = seal(manifest)
-        for name in entries:
-            sync_file(fresh / name)
         write_file(fresh / MANIFEST_NAME, [sealed])
-        sync_file(fresh / MANIFEST_NAME)
+        # The order in which files reach the disk is free: nothing points to this folder before all of them have.
+        sync_files([fresh / name for name in (*entries, MANIFEST_NAME)])
         sync_folder(fresh)
         _settle(fresh, folder / _folder_name(manifest, sealed), sealed)
     except BaseException:
