@@ -86,6 +86,14 @@ def test_a_none_case_is_asked_over_its_candidates_only(folder):
     assert "weather" in hybrid.run.ranked("q3")
 
 
+def test_a_request_that_is_too_long_is_cut(folder):
+    long = {"id": "q5", "query": "weather forecast " * 1_000, "relevant": ["weather"], "kind": "single"}
+    with (folder / "queries.jsonl").open("a") as stream:
+        stream.write(json.dumps({**long, "split": "dev", "lang": "en"}) + "\n")
+    report = bench_dataset(folder, encoder="hashed", modes=["lexical"])
+    assert report.modes["lexical"].run.ranked("q5")[0] == "weather"
+
+
 def test_the_same_data_and_seed_give_the_same_figures(folder):
     first, second = (bench_dataset(folder, encoder="hashed", modes=["hybrid"], limit=3) for _ in range(2))
     assert first.modes["hybrid"].result.metrics == second.modes["hybrid"].result.metrics

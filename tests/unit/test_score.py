@@ -95,6 +95,8 @@ def test_refusal_figures_with_a_floor():
 
 def test_refusal_figures_need_requests_without_a_tool():
     assert refusal_figures(qrels_of(query(1, "a")), RUN) is None
+    only_some = refusal_figures(qrels_of(query(1, "a"), query(2, "b")), RUN, refused={"q1": True})
+    assert (only_some.refusal_rate, only_some.false_refusal_rate, only_some.curve) == (None, 0.5, ())
     only_none = refusal_figures(qrels_of(query(3)), RUN, refused={"q3": False})
     assert (only_none.refusal_rate, only_none.separation) == (0.0, None)
 

@@ -27,7 +27,7 @@ from toolsearch.eval.roles import role_of
 from toolsearch.eval.run import Run
 from toolsearch.eval.score import Scores, measures, refusal_figures, score_queries
 from toolsearch.ingest.reader import read_path
-from toolsearch.query import Mode, Principal, Restriction, SearchRequest
+from toolsearch.query import MAX_QUERY_CHARS, Mode, Principal, Restriction, SearchRequest
 from toolsearch.result import OutcomeKind
 from toolsearch.visibility.rules import RuleBook
 
@@ -189,7 +189,8 @@ def _request(query: Query, *, mode: Mode, k: int, names: Mapping[str, str]) -> S
     restrict = None
     if query.kind == "none" and query.candidates:
         restrict = Restriction(tools=tuple(names[tool] for tool in query.candidates if tool in names))
-    return SearchRequest(text=query.text, k=k, mode=mode, restrict=restrict)
+    # A pasted file in a request is cut as a harness would cut it, at the end.
+    return SearchRequest(text=query.text[:MAX_QUERY_CHARS], k=k, mode=mode, restrict=restrict)
 
 
 def _report(

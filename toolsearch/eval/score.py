@@ -103,7 +103,9 @@ def measures(scores: Scores, *, seed: int = 0) -> dict[str, dict[str, Measure]]:
 
 
 def refusal_figures(qrels: Qrels, run: Run, *, refused: Mapping[str, bool] | None = None) -> RefusalFigures | None:
-    """Return how well a system tells requests without a tool from the others; None where the data set has not both.
+    """Return how well a system tells requests without a tool from the others; None where there is nothing to tell.
+
+    Without requests of one sort only the figures of the other are there.
 
     Args:
         qrels: The labels; queries of kind `none` need no tool.
@@ -112,11 +114,13 @@ def refusal_figures(qrels: Qrels, run: Run, *, refused: Mapping[str, bool] | Non
     """
     none = [query.id for query in qrels.queries if query.kind == "none"]
     answerable = [query.id for query in qrels.queries if query.kind != "none"]
-    if not none:
+    if not none and refused is None:
         return None
     own, own_false = (_rate(queries, refused) for queries in (none, answerable))
-    if not answerable:
-        return RefusalFigures(none=len(none), answerable=0, refusal_rate=own)
+    if not none or not answerable:
+        return RefusalFigures(
+            none=len(none), answerable=len(answerable), refusal_rate=own, false_refusal_rate=own_false
+        )
     scores = [np.array([run.best_score(query) for query in queries]) for queries in (none, answerable)]
     curve = metrics.refusal_curve(*scores)
     best, false, floor = metrics.refusal_at(curve, max_false=MAX_FALSE_REFUSALS)
