@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+from toolsearch import __version__
 from toolsearch.cli.bench import bench
 from toolsearch.cli.decisions import decisions
 from toolsearch.cli.explain import explain
@@ -42,7 +42,7 @@ for _command in (index, search, explain, why_not, tools, remove, outcomes, decis
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"toolsearch {version('toolsearch')}")
+        print(f"toolsearch {__version__}")
         raise typer.Exit
 
 
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: Words after the program's name; None takes those of the process.
     """
     try:
-        app(args=list(arguments) if arguments is not None else None)
+        app(args=list(arguments) if arguments is not None else None, prog_name="toolsearch")
     except ToolSearchError as error:
         from toolsearch.cli.render import one_line
 

@@ -20,12 +20,10 @@ if TYPE_CHECKING:
         Outcome,
         Principal,
         RuleBook,
-        ScoreExplanation,
         SearchRequest,
         ToolContract,
-        ToolSummary,
-        VisibilityReport,
     )
+    from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 
 
 class Verbs(Protocol):

@@ -11,20 +11,21 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import quote
 
+from pydantic import TypeAdapter
+
 from toolsearch import (
     CandidateSet,
     ChangeReport,
     Outcome,
     Principal,
     RuleBook,
-    ScoreExplanation,
     SearchRequest,
     ToolContract,
-    ToolSummary,
-    VisibilityReport,
 )
 from toolsearch.errors import IndexLocked, ToolSearchError
+from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 
+_CHANGES = TypeAdapter(ChangeReport)
 _TIMEOUT_S = 310.0
 _START_WAIT_S = 15.0
 
@@ -83,10 +84,12 @@ class RemoteIndex:
     def remove(self, refs: Iterable[str]) -> ChangeReport:
         """Remove tools, one after the other."""
         removed: list[str] = []
+        generation = 0
         for ref in refs:
-            answer = self._send("DELETE", f"/v1/tools/{quote(ref)}")
-            removed.extend(ChangeReport.model_validate_json(answer).removed)
-        return ChangeReport(added=(), replaced=(), unchanged=(), removed=tuple(removed))
+            report = _CHANGES.validate_json(self._send("DELETE", f"/v1/tools/{quote(ref)}"))
+            removed.extend(report.removed)
+            generation = report.generation
+        return ChangeReport(added=(), replaced=(), unchanged=(), removed=tuple(removed), generation=generation)
 
     def set_rules(self, rules: RuleBook) -> None:
         """Replace the access rules."""
@@ -103,7 +106,7 @@ class RemoteIndex:
 
     def _put_tools(self, contracts: Iterable[ToolContract], *, others: str) -> ChangeReport:
         body = "[" + ",".join(contract.canonical_json for contract in contracts) + "]"
-        return ChangeReport.model_validate_json(self._send("PUT", f"/v1/tools?others={others}", body))
+        return _CHANGES.validate_json(self._send("PUT", f"/v1/tools?others={others}", body))
 
     def _health(self) -> dict[str, Any]:
         try:

@@ -17,10 +17,12 @@ def remove(
     as_json: o.JsonOption = False,
 ) -> None:
     """Remove tools from the catalogue. For administrators."""
+    from pydantic_core import to_json
+
     with connected(index, principal=None, api_key=api_key) as (found, _):
         report = found.remove(refs)
     if as_json:
-        print(report.model_dump_json())
+        print(to_json(report).decode("utf-8"))
     else:
         from toolsearch.cli.render import console, plain
 

@@ -1,4 +1,4 @@
-"""Answers for people: tables and lines. Columns align for wide characters; nothing in a contract can steer the terminal."""
+"""Answers for people: tables and lines. Wide characters align; nothing in a contract can steer the terminal."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from toolsearch import Candidate, CandidateSet, ScoreExplanation, ToolSummary, VisibilityReport
+    from toolsearch import Candidate, CandidateSet
+    from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 
 _BAR_CELLS = 8
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_TOOL_CELLS, _TITLE_CELLS = 40, 12
+_ROOMY = 120
+"""Columns of a terminal from which on signals get a named bar each."""
+
 _STYLES = {"none": "green", "read_only": "green", "reversible": "yellow", "irreversible": "red"}
 
 
@@ -25,7 +32,7 @@ def one_line(text: str) -> str:
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console on the present standard streams."""
-    return Console(file=sys.stderr if stderr else sys.stdout, highlight=False, soft_wrap=False)
+    return Console(file=sys.stderr if stderr else sys.stdout, highlight=False)
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -37,7 +44,8 @@ def print_candidates(answer: CandidateSet) -> None:
     """Print the answer to a search."""
     out = console()
     if answer.candidates:
-        table = Table(show_lines=True, expand=False)
+        roomy = out.width >= _ROOMY
+        table = Table(show_lines=True, caption=None if roomy else _legend(answer), caption_justify="left")
         table.add_column("#", justify="right", no_wrap=True)
         table.add_column("tool", overflow="fold", ratio=2)
         table.add_column("score", justify="right", no_wrap=True)
@@ -48,12 +56,12 @@ def print_candidates(answer: CandidateSet) -> None:
                 str(candidate.rank),
                 _tool_cell(candidate),
                 f"{candidate.score:.3f}",
-                _signals_cell(candidate),
+                _bars(candidate) if roomy else _spark(candidate),
                 _why_cell(candidate),
             )
         out.print(table)
     for line in _notes(answer):
-        out.print(line)
+        out.print(line, soft_wrap=True)
 
 
 def _tool_cell(candidate: Candidate) -> Text:
@@ -68,15 +76,26 @@ def _tool_cell(candidate: Candidate) -> Text:
     return cell
 
 
-def _signals_cell(candidate: Candidate) -> Text:
+def _bars(candidate: Candidate) -> Text:
+    """Return a line for each signal: name, bar, value, and what it added to the score."""
     lines = Text()
     width = max((len(name) for name in candidate.signals), default=0)
     for name, signal in candidate.signals.items():
         filled = round(signal.value * _BAR_CELLS)
         lines.append("\n" if lines else "")
         lines.append(f"{name:<{width}} ").append("█" * filled, "cyan").append("░" * (_BAR_CELLS - filled), "dim")
-        lines.append(f" {signal.value:.2f} → {signal.contribution:+.3f}")
+        lines.append(f" {signal.value:.2f} {signal.contribution:+.3f}")
     return lines
+
+
+def _spark(candidate: Candidate) -> Text:
+    """Return one block for each signal, its height the value."""
+    top = len(_BLOCKS) - 1
+    return Text("".join(_BLOCKS[round(signal.value * top)] for signal in candidate.signals.values()), "cyan")
+
+
+def _legend(answer: CandidateSet) -> str:
+    return f"signals: {', '.join(answer.candidates[0].signals)}"
 
 
 def _why_cell(candidate: Candidate) -> Text:
@@ -132,11 +151,12 @@ def print_visibility(answer: VisibilityReport) -> None:
 
 def print_tools(found: tuple[ToolSummary, ...]) -> None:
     """Print the visible tools."""
+    longest = max((cell_len(tool.ref) for tool in found), default=0)
     table = Table()
-    table.add_column("tool", overflow="fold")
-    table.add_column("title", overflow="fold")
+    table.add_column("tool", overflow="fold", min_width=min(longest, _TOOL_CELLS))
+    table.add_column("title", overflow="fold", min_width=_TITLE_CELLS)
     table.add_column("side effect", no_wrap=True)
-    table.add_column("does", overflow="ellipsis", no_wrap=True, ratio=1)
+    table.add_column("does", overflow="ellipsis", no_wrap=True)
     for tool in found:
         effect = tool.side_effect.label
         table.add_row(plain(tool.ref), plain(tool.title), Text(effect, _STYLES.get(effect, "")), plain(tool.does))

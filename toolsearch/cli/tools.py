@@ -29,12 +29,11 @@ def tools(
     with connected(index, principal=who, api_key=api_key) as (found, on_behalf_of):
         if ref is not None:
             contract = found.tool(ref, principal=on_behalf_of)
-            text = contract.canonical_json if as_json else _yaml(contract.canonical())
-        else:
-            listed = found.tools(principal=on_behalf_of)
-            text = None if not as_json else _json(listed)
-    if text is not None:
-        print(text)
+            print(contract.canonical_json if as_json else _yaml(contract.canonical()))
+            return
+        listed = found.tools(principal=on_behalf_of)
+    if as_json:
+        print(_json(listed))
     else:
         from toolsearch.cli.render import print_tools
 

@@ -1,4 +1,4 @@
-"""Where the principal of a request comes from: an API key or a verified token, never the request body or a header field.
+"""Where the principal of a request comes from: an API key or a verified token, never the body or a header field.
 
 The body of a request can only narrow what its principal may see (`restrict`). Where no credentials are configured the
 server binds to loopback only, and every request runs as `local_principal` of the settings: whoever can reach loopback

@@ -91,7 +91,7 @@ class Guard:
 
     def _record(self, scope: Scope, status: int, *, seconds: float) -> None:
         route = scope.get("route")
-        endpoint = getattr(route, "path", "unmatched")
+        endpoint = getattr(route, "path_format", "unmatched")
         self._metrics.request(endpoint=endpoint, method=str(scope["method"]), status=status, seconds=seconds)
         _LOG.info(
             "%s %s %d %.1fms %s",

@@ -12,13 +12,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from toolsearch import ToolIndex
+from toolsearch import ToolIndex, __version__
 from toolsearch.serve.auth import authenticator
 from toolsearch.serve.guard import Guard
 from toolsearch.serve.limits import EngineThreads
@@ -42,7 +41,7 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
         settings: Limits, credentials and the local principal.
 
     Raises:
-        PolicyError: If the credentials in the settings cannot be used, or are missing where others can reach the server.
+        PolicyError: If the credentials in the settings cannot be used, or are missing where others reach it.
     """
     metrics = SidecarMetrics()
     sidecar = Sidecar(
@@ -53,7 +52,7 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
     )
     app = FastAPI(
         title="toolsearch",
-        version=version("toolsearch"),
+        version=__version__,
         description=_DESCRIPTION,
         docs_url=None,  # Swagger UI and ReDoc load scripts from another host
         redoc_url=None,

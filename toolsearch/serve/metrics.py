@@ -1,4 +1,4 @@
-"""Prometheus metrics of one sidecar, in a registry of its own. Labels carry no tool name, no query text, no principal."""
+"""Prometheus metrics of one sidecar, in a registry of its own. No label has a tool name, query text or principal."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def index_page(request: Request) -> Response:
 
 def _row(route: BaseRoute) -> str:
     methods = " ".join(sorted(getattr(route, "methods", None) or ()))
-    path = str(getattr(route, "path", "")).replace(":path", "")
+    path = str(getattr(route, "path_format", ""))
     summary = (getattr(route, "description", "") or "").split("\n", 1)[0]
     cells = (methods, path, summary)
     return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"

@@ -1,7 +1,7 @@
 """Every error over HTTP is `application/problem+json` (RFC 9457): what was wrong, the limit, the next step.
 
-A problem never carries a stack trace, and it names a tool only as the caller named it. `code` is stable; `detail` is for
-people.
+A problem never carries a stack trace, and it names a tool only as the caller named it. `code` is stable; `detail` is
+for people.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def _deliberate(error: ToolSearchError, *, request_id: str) -> Response:
         headers["WWW-Authenticate"] = 'Bearer realm="toolsearch"'
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = "1"
-    named = isinstance(error, RequestError) and error.field
-    errors = (FieldProblem(field=error.field, message=str(error), given=""),) if named else ()
+    field = error.field if isinstance(error, RequestError) else ""
+    errors = (FieldProblem(field=field, message=str(error), given=""),) if field else ()
     return problem_response(
         str(error),
         status=error.status,

@@ -19,12 +19,10 @@ from toolsearch import (
     ChangeReport,
     Outcome,
     RuleBook,
-    ScoreExplanation,
     SearchRequest,
     ToolContract,
-    ToolSummary,
-    VisibilityReport,
 )
+from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 from toolsearch.serve.auth import require_admin, require_role
 from toolsearch.serve.limits import strict_json
 from toolsearch.serve.page import index_page
@@ -96,8 +94,9 @@ router = APIRouter(route_class=StrictRoute)
 Ref = Annotated[str, Path(description="`server/name@version`, `server/name`, or a bare name.", max_length=1024)]
 
 
-def _json(answer: BaseModel) -> Response:
-    return Response(answer.model_dump_json(), media_type="application/json")
+def _json(answer: object) -> Response:
+    text = answer.model_dump_json() if isinstance(answer, BaseModel) else to_json(answer)
+    return Response(text, media_type="application/json")
 
 
 @router.post("/v1/search", response_model=CandidateSet, responses=_answers(*_WITH_BODY))
@@ -133,8 +132,7 @@ async def why_not(
 @router.get("/v1/tools", response_model=list[ToolSummary], responses=_answers(*_ALWAYS))
 async def tools(call: InCall) -> Response:
     """Return the tools that the caller can see, sorted by reference."""
-    found = await call.read(lambda index: index.tools(principal=call.principal))
-    return Response(to_json(found), media_type="application/json")
+    return _json(await call.read(lambda index: index.tools(principal=call.principal)))
 
 
 @router.get("/v1/tools/{ref:path}", response_model=ToolContract, responses=_answers(*_ALWAYS, 404, 422))
@@ -181,8 +179,7 @@ async def set_rules(rules: RuleBook, call: InCall) -> Response:
 @router.get("/v1/decisions/{trace_id}", response_model=dict[str, Any], responses=_answers(*_ALWAYS, 404, 422))
 async def decision(trace_id: Annotated[str, Path(min_length=1, max_length=64)], call: InCall) -> Response:
     """Return the record kept of one search of the caller."""
-    record = await call.read(lambda index: index.decision(trace_id, principal=call.principal))
-    return Response(to_json(record), media_type="application/json")
+    return _json(await call.read(lambda index: index.decision(trace_id, principal=call.principal)))
 
 
 @router.post("/v1/outcomes", status_code=204, responses=_answers(*_WITH_BODY, 404))

@@ -51,7 +51,9 @@ class Sidecar:
     def open(self) -> None:
         """Open the index, or keep the reason why that failed."""
         try:
-            self.index = self.opened()
+            index = self.opened()
+            index.warm()
+            self.index = index
         except ToolSearchError as error:
             _LOG.error("cannot open the index: %s", error)
             self.failure = error

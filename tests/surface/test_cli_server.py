@@ -1,0 +1,232 @@
+"""The registry has one writing process: where a server is that process, the command line is its client."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from surface_catalogue import ADMIN, CATALOGUE, RULES
+
+from toolsearch import ToolIndex
+from toolsearch.cli.app import main
+from toolsearch.cli.connect import server_of
+from toolsearch.serve.address import FILE_NAME, ServerAddress, read_address, remove_address, write_address
+from toolsearch.serve.keys import new_key
+
+pytestmark = pytest.mark.slow
+START_S = 60
+
+
+def run(*words: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    return int(ended.value.code or 0)
+
+
+def start(folder: Path, *words: object, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    code = "from toolsearch.cli.app import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "serve", "-i", str(folder), "--port", "0", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+def started(folder: Path, process: subprocess.Popen[str]) -> ServerAddress:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        address = read_address(folder)
+        if address is not None and address.pid == process.pid:
+            return address
+        time.sleep(0.05)
+    raise AssertionError(f"no server after {START_S} s: {process.communicate(timeout=5)}")
+
+
+def stop(process: subprocess.Popen[str]) -> tuple[str, str]:
+    process.send_signal(signal.SIGTERM)
+    return process.communicate(timeout=30)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with ToolIndex.create(tmp_path / "index", rules=RULES, encoder="hashed") as index:
+        index.add(CATALOGUE)
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[tuple[Path, ServerAddress]]:
+    process = start(folder)
+    try:
+        yield folder, started(folder, process)
+    finally:
+        stop(process)
+
+
+def test_commands_go_through_the_server(
+    server: tuple[Path, ServerAddress], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, address = server
+    new = {"identity": {"name": "new", "server": "weather"}, "capability": {"does": "Tells tomorrow's weather."}}
+    (tmp_path / "new.json").write_text(json.dumps(new))
+    assert run("index", folder, tmp_path / "new.json") == 0
+    assert "1 added" in capsys.readouterr().out
+    assert run("tools", "-i", folder, "--json") == 0
+    through_cli = capsys.readouterr().out.rstrip("\n")
+    with urllib.request.urlopen(f"{address.url}/v1/tools") as answer:
+        assert answer.read().decode() == through_cli
+    assert "weather/new@1" in through_cli
+    assert run("tools", "weather/new", "-i", folder) == 0
+    assert yaml.safe_load(capsys.readouterr().out) == new
+    assert run("search", "weather tomorrow", "-i", folder, "--json") == 0
+    trace = json.loads(capsys.readouterr().out)["trace_id"]
+    assert run("decisions", trace, "-i", folder) == 0
+    assert run("outcomes", "weather/new@1", "success", "-i", folder, "--trace-id", trace) == 0
+    assert run("explain", "weather/new", "weather tomorrow", "-i", folder) == 0
+    assert run("why-not", "vault.open", "-i", folder, "--subject", "x") == 0
+    capsys.readouterr()
+    assert run("remove", "weather/new@1", "-i", folder) == 0
+    assert "removed 1: weather/new@1" in capsys.readouterr().out
+    assert run("index", folder, tmp_path / "new.json", "--prune", "--public") == 0
+    assert "1 added, 0 replaced, 0 unchanged, 4 removed" in capsys.readouterr().out
+
+
+def test_errors_of_the_server_are_the_library_s(
+    server: tuple[Path, ServerAddress], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, _ = server
+    for words, says in (
+        (("tools", "nope"), "nope"),
+        (("decisions", "no-such-trace"), "no-such-trace"),
+        (("remove", "nope"), "nope"),
+        (("search", "x", "--role", "boss"), "takes the principal from the credentials"),
+        (("index", folder, "--rebuild"), "stop it"),
+    ):
+        index = () if words[0] == "index" else ("-i", folder)
+        assert run(*words, *index) == 3
+        error = capsys.readouterr().err
+        assert says in error
+        assert error.count("\n") == 1
+
+
+def test_a_second_server_is_refused(server: tuple[Path, ServerAddress]) -> None:
+    folder, first = server
+    second = start(folder)
+    _, error = second.communicate(timeout=START_S)
+    assert second.returncode == 3
+    assert "error:" in error
+    assert "Traceback" not in error
+    assert read_address(folder) == first
+
+
+def test_the_address_goes_when_the_server_goes(folder: Path) -> None:
+    process = start(folder)
+    started(folder, process)
+    out, error = stop(process)
+    assert process.returncode == 0
+    assert "curl" in out
+    assert "Traceback" not in error
+    assert not (folder / FILE_NAME).exists()
+    with ToolIndex.open(folder) as index:
+        assert index.tools(principal=ADMIN)
+
+
+def test_the_printed_request_works_as_pasted(folder: Path) -> None:
+    process = start(folder)
+    started(folder, process)
+    try:
+        lines = iter(process.stdout.readline, "")
+        command = next(line.strip() for line in lines if "curl" in line)
+        answer = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=30, check=False)
+        if answer.returncode == 127:
+            pytest.skip("curl is not installed")
+        assert json.loads(answer.stdout)["outcome"]
+    finally:
+        stop(process)
+
+
+def test_after_a_kill_the_address_is_stale(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    process = start(folder)
+    address = started(folder, process)
+    process.kill()
+    process.communicate(timeout=30)
+    assert (folder / FILE_NAME).exists()
+    assert read_address(folder) is None
+    assert run("tools", "-i", folder, "--subject", "x") == 0
+    write_address(folder, ServerAddress(host="127.0.0.1", port=address.port, pid=os.getpid(), instance="other"))
+    assert server_of(folder, api_key=None) is None
+    assert run("tools", "-i", folder, "--subject", "x") == 0
+
+
+def test_with_keys_the_command_line_needs_one(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, digest = new_key()
+    entry = {"sha256": digest, "principal": {"subject": "s1", "scopes": ["orders.read"]}}
+    (tmp_path / "keys.yaml").write_text(yaml.safe_dump({"keys": [entry]}))
+    process = start(folder, "--api-keys-file", tmp_path / "keys.yaml")
+    started(folder, process)
+    try:
+        assert run("tools", "-i", folder) == 3
+        assert "no credentials" in capsys.readouterr().err
+        monkeypatch.setenv("TOOLSEARCH_API_KEY", secret)
+        assert run("tools", "-i", folder, "--json") == 0
+        seen = {tool["ref"] for tool in json.loads(capsys.readouterr().out)}
+        assert seen == {"orders/orders.get@1", "weather/weather.today@1"}
+        assert run("remove", "orders.get", "-i", folder) == 3
+        assert "toolsearch-admin" in capsys.readouterr().err
+    finally:
+        stop(process)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--host", "0.0.0.0"), "TOOLSEARCH_API_KEYS_FILE"),
+        (("--port", "99999"), "65535"),
+        (("--host", "no.such.host.invalid"), "loopback|authentication"),
+    ],
+)
+def test_serve_refuses_in_one_line(folder: Path, words: tuple[str, ...], says: str) -> None:
+    process = start(folder, *words)
+    _, error = process.communicate(timeout=START_S)
+    assert process.returncode == 3
+    assert any(part in error for part in says.split("|"))
+    assert "Traceback" not in error
+
+
+def test_a_missing_index_ends_the_server(tmp_path: Path) -> None:
+    process = start(tmp_path / "none")
+    _, error = process.communicate(timeout=START_S)
+    assert process.returncode == 3
+    assert "no index" in error
+    assert "Traceback" not in error
+
+
+def test_an_address_is_only_removed_by_its_server(tmp_path: Path) -> None:
+    address = ServerAddress(host="::1", port=1, pid=os.getpid(), instance="a")
+    write_address(tmp_path, address)
+    remove_address(tmp_path, instance="b")
+    assert read_address(tmp_path) == address
+    assert address.url == "http://[::1]:1"
+    remove_address(tmp_path, instance="a")
+    assert read_address(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"host": 1}', '{"host":"x","port":"y","pid":1,"instance":"z"}', "\x00"]
+)
+def test_a_damaged_address_is_no_address(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE_NAME).write_text(text)
+    assert read_address(tmp_path) is None
