@@ -59,7 +59,7 @@ def _inflections(verb: str) -> list[str]:
 
 
 _FORMS = {form: effect for verb, effect in VERBS.items() for form in _inflections(verb)}
-TOOL_VERBS = frozenset(_FORMS) | frozenset(form for verb in _OPAQUE for form in _inflections(verb))
+TOOL_VERBS = frozenset(_FORMS)
 """Forms of verbs that begin a statement of what a tool does."""
 
 _HAN_VERBS: tuple[tuple[re.Pattern[str], SideEffect], ...] = (
