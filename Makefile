@@ -1,0 +1,74 @@
+# Two commands matter: `make serve` runs the product, `make test` passes its tests. `make help` lists the rest.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DATA ?= $(or $(TOOLSEARCH_DATA),../shared/data)
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve demo test test-all lint types docs bench bench-quick bench-peers clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("toolsearch needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp for each set of extras, so that a second run starts at once.
+$(VENV)/.serve: $(VENV)/bin/python pyproject.toml
+	$(PIP) install -e '.[serve]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.serve
+	$(PIP) install -e '.[serve,test]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.test
+	$(PIP) install -e '.[serve,test,lint]'
+	@touch $@
+
+# torch first and pinned: left to the resolver it would be the newest build, several times the size.
+$(VENV)/.all: $(VENV)/.lint
+	$(PIP) install torch==2.13.0
+	$(PIP) install -e '.[serve,test,test-all,lint,st]'
+	@touch $@
+
+indexes/starter/registry.duckdb: | $(VENV)/.serve
+	$(BIN)/toolsearch index indexes/starter
+
+setup: $(VENV)/.serve ## Make the virtual environment
+
+serve: $(VENV)/.serve indexes/starter/registry.duckdb ## Build the starter index if need be and serve it on 127.0.0.1:8765
+	$(BIN)/toolsearch serve indexes/starter
+
+demo: $(VENV)/.serve indexes/starter/registry.duckdb ## Three searches with their reasons
+	@$(BIN)/python -m benchmarks.demo
+
+test: $(VENV)/.test ## Run the fast tests (no torch)
+	$(BIN)/python -m pytest -m 'not slow and not st' -n 2
+
+test-all: $(VENV)/.all ## Run every test with every extra, as CI does
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.lint ## Check style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.lint ## Check types
+	$(BIN)/mypy
+
+docs: $(VENV)/.test ## Run the checks of README and docs
+	$(BIN)/python -m pytest tests/docs -q
+
+bench: $(VENV)/.test ## Measure quality and speed on the data sets in DATA, check and write benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks --data $(DATA)
+
+bench-quick: $(VENV)/.test ## The same on a sample, in a few minutes
+	$(BIN)/python -m benchmarks --data $(DATA) --quick
+
+bench-peers: $(VENV)/.test ## Run other tool searches on the same data, in a virtual environment of their own
+	$(BIN)/python -m benchmarks.peers --data $(DATA)
+
+clean: ## Remove built indexes and virtual environments
+	rm -rf $(VENV) .venv-peers indexes/*/registry.duckdb* indexes/*/snapshots
