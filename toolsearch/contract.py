@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import IntEnum, StrEnum
 from functools import cached_property
@@ -28,7 +28,7 @@ from pydantic import (
     model_validator,
 )
 
-from toolsearch.errors import RequestError
+from toolsearch.errors import ContractError, RequestError
 
 MAX_TEXT = 20_000
 """Longest single text of a contract, in characters; real tool descriptions stay below 15,000."""
@@ -395,3 +395,21 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def _json_text(data: dict[str, Any], *, sort_keys: bool) -> str:
     text = json.dumps(data, ensure_ascii=False, sort_keys=sort_keys, separators=(",", ":"))
     return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def by_ref(contracts: Iterable[ToolContract]) -> dict[ToolRef, ToolContract]:
+    """Return contracts under their refs, sorted; the same contract given twice counts once.
+
+    Raises:
+        ContractError: If one ref is given twice with different content.
+    """
+    found: dict[ToolRef, ToolContract] = {}
+    for contract in contracts:
+        other = found.setdefault(contract.ref, contract)
+        if other is not contract and other.fingerprint != contract.fingerprint:
+            raise ContractError(
+                f"{contract.ref} is given twice with different content",
+                source=contract.provenance.source,
+                hint="keep one, or give one of them another version",
+            )
+    return {ref: found[ref] for ref in sorted(found)}

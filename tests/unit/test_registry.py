@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from toolsearch.contract import ToolContract, ToolRef
+from toolsearch.embed.cached import text_key
 from toolsearch.errors import (
     ContractError,
     EncoderMismatch,
@@ -16,11 +17,11 @@ from toolsearch.errors import (
     IndexLocked,
     IndexMissing,
     IndexStateError,
+    RequestError,
 )
 from toolsearch.query import OutcomeStatus
 from toolsearch.store.database import Database
 from toolsearch.store.decisions import DecisionRow
-from toolsearch.store.embeddings import text_hash
 from toolsearch.store.migrations import SCHEMA_VERSION, schema_version
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.registry import Registry
@@ -171,19 +172,19 @@ def test_rules_and_settings(registry):
 
 def test_embeddings_are_kept_by_encoder_and_hash(registry):
     one, two = np.array([1, 0], dtype=np.float32), np.array([0.6, 0.8], dtype=np.float32)
-    registry.put_embeddings("e1", {text_hash("one"): one, text_hash("two"): two})
-    registry.put_embeddings("e1", {text_hash("one"): two})  # the same text again: the first stays
-    registry.put_embeddings("e2", {text_hash("one"): two})
+    registry.put_embeddings("e1", {text_key("one"): one, text_key("two"): two})
+    registry.put_embeddings("e1", {text_key("one"): two})  # the same text again: the first stays
+    registry.put_embeddings("e2", {text_key("one"): two})
     registry.put_embeddings("e2", {})
-    found = registry.embeddings("e1", [text_hash("two"), text_hash("one"), text_hash("no"), text_hash("one")])
-    assert found.keys() == {text_hash("one"), text_hash("two")}
-    np.testing.assert_array_equal(found[text_hash("one")], one)
-    np.testing.assert_array_equal(found[text_hash("two")], two)
-    assert found[text_hash("two")].dtype == np.float32
+    found = registry.embeddings("e1", [text_key("two"), text_key("one"), text_key("no"), text_key("one")])
+    assert found.keys() == {text_key("one"), text_key("two")}
+    np.testing.assert_array_equal(found[text_key("one")], one)
+    np.testing.assert_array_equal(found[text_key("two")], two)
+    assert found[text_key("two")].dtype == np.float32
     assert registry.embeddings("e1", []) == {}
     assert registry.drop_embeddings(except_encoder_id="e2") == 2
-    assert registry.embeddings("e1", [text_hash("one")]) == {}
-    assert len(registry.embeddings("e2", [text_hash("one")])) == 1
+    assert registry.embeddings("e1", [text_key("one")]) == {}
+    assert len(registry.embeddings("e2", [text_key("one")])) == 1
 
 
 def test_embeddings_of_unequal_length_are_refused(registry):
@@ -327,3 +328,11 @@ def test_closed_registry_says_so(registry):
     registry.close()
     with pytest.raises(IndexStateError, match="closed"):
         registry.contracts()
+
+
+def test_text_that_is_no_unicode_is_the_callers_mistake(registry):
+    with pytest.raises(RequestError, match="lone surrogate"):
+        registry.decision("\udcff")
+    with pytest.raises(RequestError, match="lone surrogate"):
+        registry.record_decisions([decision("t1", subject="\ud800")])
+    assert registry.counts()["decisions"] == 0

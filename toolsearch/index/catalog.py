@@ -13,8 +13,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.errors import ContractError, IndexCorrupt
+from toolsearch.contract import ToolContract, ToolRef, by_ref
+from toolsearch.errors import IndexCorrupt
 from toolsearch.export.tokens import definition_tokens
 
 
@@ -59,11 +59,7 @@ class Catalog(Sequence[ToolContract]):
         Raises:
             ContractError: If one ref is given twice with different content.
         """
-        wanted: dict[ToolRef, ToolContract] = {}
-        for contract in upserts:
-            other = wanted.setdefault(contract.ref, contract)
-            if other is not contract and other.fingerprint != contract.fingerprint:
-                raise ContractError(f"{contract.ref} is given twice with different content; keep one of them")
+        wanted = by_ref(upserts)
         gone = {*removals, *wanted}
         rows: list[tuple[ToolRef, str, bytes, int, ToolContract | None]] = [
             row

@@ -8,8 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.errors import ContractError
+from toolsearch.contract import ToolContract, ToolRef, by_ref
 from toolsearch.store.database import Columns, Connection, from_utc, insert, relation, to_utc
 from toolsearch.store.settings import bump, counter
 
@@ -54,7 +53,7 @@ def apply_changes(
     Raises:
         ContractError: If one ref is given twice with different content.
     """
-    wanted = _by_ref(upserts)
+    wanted = by_ref(upserts)
     leaving = sorted({ref for ref in removals if ref not in wanted})
     current = _fingerprints(connection, [*wanted, *leaving])
     added = tuple(ref for ref in wanted if ref not in current)
@@ -102,19 +101,6 @@ def history(connection: Connection, *, server: str, name: str) -> tuple[Contract
         )
         for row in rows
     )
-
-
-def _by_ref(contracts: Iterable[ToolContract]) -> dict[ToolRef, ToolContract]:
-    given: dict[ToolRef, ToolContract] = {}
-    for contract in contracts:
-        other = given.setdefault(contract.ref, contract)
-        if other is not contract and other.fingerprint != contract.fingerprint:
-            raise ContractError(
-                f"{contract.ref} is given twice with different content",
-                source=contract.provenance.source,
-                hint="keep one, or give one of them another version",
-            )
-    return {ref: given[ref] for ref in sorted(given)}
 
 
 def _columns(refs: Sequence[ToolRef]) -> Columns:

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.errors import IndexCorrupt, IndexLocked, IndexMissing, IndexStateError
+from toolsearch.errors import IndexCorrupt, IndexLocked, IndexMissing, IndexStateError, RequestError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -132,11 +132,10 @@ def relation(connection: Connection, columns: Columns) -> Iterator[str]:
         The name to select from; it is gone afterwards.
     """
     arrays = {name: values if isinstance(values, np.ndarray) else _objects(values) for name, values in columns.items()}
+    # When the statement fails, the roll-back takes the relation away, or the next registration does.
     connection.register(_GIVEN, arrays)
-    try:
-        yield _GIVEN
-    finally:
-        connection.unregister(_GIVEN)
+    yield _GIVEN
+    connection.unregister(_GIVEN)
 
 
 def insert(connection: Connection, table: str, columns: Columns) -> None:
@@ -201,6 +200,10 @@ def _translated(path: Path | None) -> Iterator[None]:
 
     try:
         yield
+    except duckdb.InvalidInputException as error:
+        if "cannot encode str as UTF-8" not in str(error):
+            raise
+        raise RequestError("a text holds a lone surrogate, which is no character; send valid Unicode") from None
     except (duckdb.ProgrammingError, duckdb.DataError, duckdb.IntegrityError):
         raise
     except duckdb.Error as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -10,11 +9,6 @@ from numpy.typing import NDArray
 
 from toolsearch.errors import EncoderMismatch
 from toolsearch.store.database import Connection, insert, relation, scalar
-
-
-def text_hash(text: str) -> str:
-    """Return the sha256 of a text in hex, the key of its vector."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def cached_vectors(connection: Connection, *, encoder_id: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:

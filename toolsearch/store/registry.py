@@ -140,7 +140,7 @@ class Registry:
     # Embedding cache
 
     def embeddings(self, encoder_id: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        """Return hash -> float32[dim] (read-only) of those given text hashes that are cached."""
+        """Return hash -> float32[dim] (read-only) of those given that are cached; see `embed.cached.text_key`."""
         with self._database.reading() as connection:
             return embeddings.cached_vectors(connection, encoder_id=encoder_id, hashes=hashes)
 
