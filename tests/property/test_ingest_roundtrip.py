@@ -18,7 +18,7 @@ from toolsearch.export import api_names, definition, estimate_tokens
 from toolsearch.ingest import ReadReport, dump_contract, read_data, read_path
 from toolsearch.query import DefinitionFormat, Detail
 
-# No lone surrogates, which no UTF-8 file can hold. The YAML is dumped escaped: PyYAML prints U+0085 raw as a line break.
+# No lone surrogates, which no UTF-8 file can hold. YAML is dumped escaped: PyYAML prints U+0085 as a line break.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=24)
 LOOK_ALIKES = st.sampled_from(
     [

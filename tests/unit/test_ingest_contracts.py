@@ -234,9 +234,12 @@ def test_yaml_numbers_booleans_and_null_are_typed():
     ],
 )
 def test_hostile_texts_are_refused(text):
-    with pytest.raises(ContractError):
+    try:
         report = read_data(text)
-        raise report.refused[0]
+    except ContractError:
+        return
+    assert report.contracts == ()
+    assert report.refused != ()
 
 
 def test_an_alias_bomb_is_refused_before_it_is_expanded():

@@ -18,7 +18,8 @@ def contract_of(description="", *, name="thing", schema=None, annotations=None, 
 
 def test_the_refund_description_of_the_guide_is_taken_apart():
     contract = contract_of(
-        "给已签收的订单发起退款。只在用户明确要求退款、并给出订单号时调用；取消未发货的订单请用 cancel_order。金额单位是分，不能超过实付金额。",
+        "给已签收的订单发起退款。只在用户明确要求退款、并给出订单号时调用；"
+        "取消未发货的订单请用 cancel_order。金额单位是分，不能超过实付金额。",
         name="refund_order",
     )
     assert contract.capability.does == "给已签收的订单发起退款。金额单位是分。"
@@ -31,7 +32,8 @@ def test_the_refund_description_of_the_guide_is_taken_apart():
 
 def test_labelled_chinese_lines():
     contract = contract_of(
-        "查询订单。\n何时用：用户询问订单状态时\n何时不用：统计、报表、批量导出不要用\n输入来源：orderId 来自用户原话，不要自行编造 orderId",
+        "查询订单。\n何时用：用户询问订单状态时\n何时不用：统计、报表、批量导出不要用\n"
+        "输入来源：orderId 来自用户原话，不要自行编造 orderId",
         schema={"properties": {"orderId": {"type": "string"}}},
     )
     assert contract.selection.use_when == ("用户询问订单状态时",)
@@ -41,7 +43,8 @@ def test_labelled_chinese_lines():
 
 def test_an_english_description_is_taken_apart():
     contract = contract_of(
-        "Get an order. Use this tool only when the order id is known. Do not use it to search; use orders.search instead. "
+        "Get an order. Use this tool only when the order id is known. Do not use it to search; "
+        "use orders.search instead. "
         "Not for statistics. It does not return payment data.",
         name="orders.get",
     )

@@ -44,7 +44,8 @@ def definition(
     Args:
         contract: The tool.
         format: Shape of the provider.
-        detail: `name` = name and one line; `signature` = and parameter names, types, required flags; `full` = everything.
+        detail: `name` = name and one line; `signature` = and parameter names, types and required flags; `full` =
+            everything.
         api_name: Name under which the model calls it (`api_names`).
         adjacent: Declared adjacent tool -> name shown to the model; others are left out. None = all, as declared.
     """

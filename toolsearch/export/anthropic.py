@@ -10,7 +10,7 @@ from toolsearch.query import Detail
 
 
 def anthropic_definition(contract: ToolContract, *, detail: Detail, api_name: str, description: str) -> dict[str, Any]:
-    """Return `{name, description, input_schema}`; at detail `name` the schema is an open object, as the API wants one."""
+    """Return `{name, description, input_schema}`; at detail `name` with an open schema, as the API wants one."""
     schema: dict[str, Any] = {"type": "object"}
     if detail is not Detail.NAME:
         schema = full_schema(contract) if detail is Detail.FULL else signature_schema(contract)

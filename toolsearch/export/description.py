@@ -1,4 +1,4 @@
-"""One description string for the model: what the tool does, when (not) to use it, what else there is, what a call changes."""
+"""One description string for the model: what it does, when (not) to use it, what else there is, what it changes."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]+")
 def api_names(refs: Sequence[ToolRef]) -> dict[ToolRef, str]:
     """Return a provider-safe name for each reference; distinct references get distinct names.
 
-    A name that only one of them has is kept, unsafe characters as `_`. References that share one are told apart by their
-    server, and what is then still shared, cut or empty by a hash of the reference. The result depends on the set of
-    references, not on their order, so pass only what the principal may see.
+    A name that only one of them has is kept, unsafe characters as `_`. References that share one are told apart by
+    their server, and what is then still shared, cut or empty by a hash of the reference. The result depends on the set
+    of references, not on their order, so pass only what the principal may see.
 
     Args:
         refs: References to be named together; repetitions are named once.

@@ -1,4 +1,4 @@
-"""Our own shape: the sections of the contract that a harness uses. Access, provenance, owner and runbook stay inside."""
+"""Our own shape: the sections that a harness uses. Access, provenance, owner and runbook stay inside."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """How many tokens a text costs a model, estimated without a tokenizer.
 
-About four ASCII characters, two other narrow characters (accents, Cyrillic, Arabic), or one wide character (Han, Kana, Hangul,
-emoji) make a token. Against public BPE vocabularies this is within about a fifth on tool definitions; it is meant for budgets
-and savings, not for billing.
+About four ASCII characters, two other narrow characters (accents, Cyrillic, Arabic), or one wide character (Han, Kana,
+Hangul, emoji) make a token. This is for budgets and savings, where only proportions matter, not for billing.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def json_tokens(data: Any) -> int:
 
 
 def definition_tokens(contract: ToolContract, *, api_name: str = "") -> int:
-    """Return the estimated cost of the full OpenAI-shaped definition of a contract, under its own name or `api_name`."""
+    """Return the estimated cost of the full OpenAI-shaped definition, under the tool's own name or `api_name`."""
     from toolsearch.export import definition
 
     name = api_name or contract.identity.name

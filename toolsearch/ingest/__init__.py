@@ -1,4 +1,4 @@
-"""Outside formats -> ToolContract: one reader a file, `enrich` for what prose and hints say, `read_path` for everything."""
+"""Outside formats -> ToolContract: one reader a file, `enrich` for what prose and hints say, `read_path` for all."""
 
 from toolsearch.ingest.contracts import dump_contract
 from toolsearch.ingest.reader import ReadReport, load_contracts, read_data, read_path

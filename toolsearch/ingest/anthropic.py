@@ -9,7 +9,7 @@ from toolsearch.ingest.foreign import ForeignTool, schema_at, text_at
 
 
 class AnthropicTool:
-    """Reads one client tool. `strict`, `defer_loading` and `cache_control` concern the transport and are passed over."""
+    """Reads one client tool; `strict`, `defer_loading` and `cache_control` concern the transport only."""
 
     name = "anthropic"
 

@@ -11,8 +11,20 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from toolsearch.contract import Access, Approval, Capability, Execution, Freshness, Identity, Inputs, Operational
-from toolsearch.contract import Outputs, Provenance, Selection, ToolContract
+from toolsearch.contract import (
+    Access,
+    Approval,
+    Capability,
+    Execution,
+    Freshness,
+    Identity,
+    Inputs,
+    Operational,
+    Outputs,
+    Provenance,
+    Selection,
+    ToolContract,
+)
 from toolsearch.errors import ContractError
 from toolsearch.ingest.documents import Document, Path, decode, parse
 from toolsearch.ingest.refs import inline_refs
@@ -138,12 +150,10 @@ def _as_written(data: Mapping[str, Any], loc: tuple[str | int, ...]) -> Path:
 def _existing(data: Any, loc: Path) -> Path:
     """Return the longest prefix of a location that the data have; the rest is missing or names a union member."""
     for at, part in enumerate(loc):
-        if isinstance(data, Mapping) and part in data:
-            data = data[part]
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            data = data[part]
-        else:
+        inside = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if not inside and not (isinstance(data, Mapping) and part in data):
             return loc[:at]
+        data = data[part]
     return loc
 
 

@@ -1,6 +1,7 @@
 """A foreign tool definition -> a contract, each inferred field marked so in its provenance.
 
-Tool descriptions are untrusted text: they can make a tool look riskier or narrower, never safer (`toolsearch.ingest.effects`).
+Tool descriptions are untrusted text: they can make a tool look riskier or narrower, never safer
+(`toolsearch.ingest.effects`).
 No language model takes part, so the same definition always gives the same contract.
 """
 
@@ -149,7 +150,7 @@ def _domain(name: str, server: str) -> str:
 def _provenance(
     tool: ForeignTool, sections: Mapping[str, Any], judgement: EffectJudgement, cutter: _Cutter
 ) -> Provenance:
-    """Mark what the definition did not state itself: name, title, schemas, tags and the text kept in `does` are declared."""
+    """Mark what the definition did not state itself; name, title, schemas, tags and the text of `does` are declared."""
     declared = {
         "identity.name",
         "identity.server",

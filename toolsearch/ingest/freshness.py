@@ -7,8 +7,9 @@ import re
 from toolsearch.contract import Freshness
 
 _SPEAKS = re.compile(
-    r"\breal[- ]?time\b|\blive (?:data|prices?|quotes?|scores?|status|feed)\b|\b(?:updated|refreshed|delayed)\b[^.]{0,30}\b(?:daily|hourly|weekly"
-    r"|monthly|every|minutes?|hours?)\b|\bend[- ]of[- ]day\b|\bafter (?:the )?(?:market )?close\b"
+    r"\breal[- ]?time\b|\blive (?:data|prices?|quotes?|scores?|status|feed)\b"
+    r"|\b(?:updated|refreshed|delayed)\b[^.]{0,30}\b(?:daily|hourly|weekly|monthly|every|minutes?|hours?)\b"
+    r"|\bend[- ]of[- ]day\b|\bafter (?:the )?(?:market )?close\b"
     r"|实时|准实时|每[日天周月]更新|每小时更新|每\s*\d+\s*(?:分钟|小时)更新|延迟\s*\d+\s*(?:分钟|秒|小时)|收盘后|盘后|T\s*\+\s*1",
     re.IGNORECASE,
 )
@@ -25,7 +26,8 @@ _AGES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:updated|refreshed)\s+weekly\b|每周更新", re.IGNORECASE), "P7D"),
     (
         re.compile(
-            r"\breal[- ]?time\s+(?:\w+\s+)?(?:data|prices?|quotes?|rates?|status|information|balance|inventory|weather|scores?)\b"
+            r"\breal[- ]?time\s+(?:\w+\s+)?(?:data|prices?|quotes?|rates?|status|information|balance|inventory"
+            r"|weather|scores?)\b"
             r"|实时(?:的)?(?:数据|行情|价格|报价|盘口|汇率|状态|信息|库存|余额|天气|位置|动态)",
             re.IGNORECASE,
         ),

@@ -37,8 +37,8 @@ _MAX_ENUM = 24
 def parameter_semantics(schema: Mapping[str, Any], *, documented: Mapping[str, str]) -> dict[str, str]:
     """Return parameter -> what it means, in the order of the schema.
 
-    A description in the schema stands as it is; where there is none, the text of the docstring, else format, unit, values
-    and default are put into words. Parameters about which nothing is known are left out.
+    A description in the schema stands as it is; where there is none, the text of the docstring, else format, unit,
+    values and default are put into words. Parameters about which nothing is known are left out.
 
     Args:
         schema: JSON Schema of the input.
@@ -77,7 +77,7 @@ def required_parameters(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def documented_parameter(text: str, *, known: frozenset[str]) -> tuple[str, str] | None:
-    """Return the parameter and text of a docstring line `name (type): text`, or None if it documents none of `known`."""
+    """Return parameter and text of a docstring line `name (type): text`, or None if it documents none of `known`."""
     match = _ENTRY.match(text)
     return (match["name"], match["text"].strip()) if match and match["name"] in known else None
 
@@ -88,10 +88,7 @@ def _unit_of(name: str) -> str:
 
 
 def _in_words(name: str, node: Mapping[str, Any]) -> str:
-    facts = []
-    for key in ("title", "format"):
-        if isinstance(node.get(key), str) and node[key].strip():
-            facts.append(node[key].strip())
+    facts = [text.strip() for key in ("title", "format") if isinstance(text := node.get(key), str) and text.strip()]
     if unit := _unit_of(name):
         facts.append(f"in {unit}")
     values = node.get("enum")

@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from toolsearch.ingest.effects import TOOL_VERBS
 from toolsearch.ingest.parameters import documented_parameter
-from toolsearch.ingest.segments import Section, Unit, units
+from toolsearch.ingest.segments import Section, Unit, split_sentences, units
 from toolsearch.ingest.sentences import Clause, Says, clauses
+from toolsearch.ingest.verbs import VERB_FORMS
 
 MAX_EXAMPLES = 12
+
+_VERBS = frozenset(VERB_FORMS)
 
 _QUOTED = re.compile(r"^[\s*\-]*(?:[\"“「']|\*\*[\"“])(?P<text>[^\"”」]{4,200}?)[\"”」'](?!\w)")
 _CODE = re.compile(r"[{}=<>`\[\]]|\w\(|^\s*\w+\s*:\s|://")
@@ -81,9 +83,11 @@ def _take(unit: Unit, prose: Prose, *, name: str, known: frozenset[str]) -> None
     if unit.section is Section.EXAMPLES:
         _take_example(unit, prose)
         return
-    found = clauses(unit.text, own_name=name, parameters=known, verbs=TOOL_VERBS)
-    for clause in found:
-        _place(clause, unit, prose)
+    whole = unit.section in (Section.NOT_USE, Section.DOES_NOT, Section.INSTEAD)
+    lead = "- " if unit.kind == "item" else ""
+    for sentence in [unit.text] if whole else split_sentences(unit.text):
+        for clause in clauses(sentence, own_name=name, parameters=known, verbs=_VERBS):
+            lead = _place(clause, unit, prose, lead=lead)
     if unit.section is Section.INSTEAD and (match := _INSTEAD_NAME.search(unit.heading)):
         _add_adjacent(prose, match["name"], unit.text)
 
@@ -106,10 +110,11 @@ def _is_request(text: str) -> bool:
     )
 
 
-def _place(clause: Clause, unit: Unit, prose: Prose) -> None:
+def _place(clause: Clause, unit: Unit, prose: Prose, *, lead: str) -> str:
+    """Put a clause into its field; return the list mark that still waits for the first text of its item."""
     text = clause.text.strip().strip("—– ").rstrip(";；，,") if clause.says is not Says.DOES else clause.text
     if not text:
-        return
+        return lead
     if clause.other:
         _add_adjacent(prose, clause.other, text)
     negative_section = unit.section in (Section.NOT_USE, Section.INSTEAD)
@@ -123,8 +128,10 @@ def _place(clause: Clause, unit: Unit, prose: Prose) -> None:
         prose.use_when.append(text)
         prose.positive.append(text)
     else:
-        prose.lines.append((unit.paragraph, f"- {text}" if unit.kind == "item" else text))
+        prose.lines.append((unit.paragraph, f"{lead}{text}"))
         prose.positive.append(text)
+        return ""
+    return lead
 
 
 def _add_adjacent(prose: Prose, other: str, text: str) -> None:

@@ -71,8 +71,8 @@ class _Found:
 def read_path(path: FilePath | str, *, server: str | None = None, trusted: bool = False) -> ReadReport:
     """Read a file, or every JSON, JSONL and YAML file in a folder, in the order of their paths.
 
-    Hidden files and folders, and folders named `schemas`, are passed over. A schema name in a contract is looked up in the
-    `schemas` folder inside or beside the folder that is read.
+    Hidden files and folders, and folders named `schemas`, are passed over. A schema name in a contract is looked up in
+    the `schemas` folder inside or beside the folder that is read.
 
     Args:
         path: File or folder.

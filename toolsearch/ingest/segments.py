@@ -64,7 +64,8 @@ _HEADINGS: tuple[tuple[Section, re.Pattern[str]], ...] = tuple(
         (
             Section.USE,
             r"(?:you should )?use (?:this|it|when|cases?|for|to)\b|when to (?:use|call)|useful (?:for|when)|call this"
-            r"|(?:ideal|best|intended) (?:for|used)|this is the primary\b.*\bwhen\b|何时(?:使?用|调用)|(?:使用|适用)场景"
+            r"|(?:ideal|best|intended) (?:for|used)|this is the primary\b.*\bwhen\b"
+            r"|何时(?:使?用|调用)|(?:使用|适用)场景"
             r"|适用于|什么时候用|用途",
         ),
         (
@@ -74,12 +75,14 @@ _HEADINGS: tuple[tuple[Section, re.Pattern[str]], ...] = tuple(
         ),
         (
             Section.PARAMETERS,
-            r"(?:required |optional |input )?(?:args|arguments|parameters|params|options|inputs?)$|(?:输入)?参数(?:说明)?$|入参",
+            r"(?:required |optional |input )?(?:args|arguments|parameters|params|options|inputs?)$"
+            r"|(?:输入)?参数(?:说明)?$|入参",
         ),
     )
 )
 _LABELLED = re.compile(
-    r"(?P<label>when (?:not )?to use|when not use|use when|do not use when|not for|examples?|example (?:queries|requests)"
+    r"(?P<label>when (?:not )?to use|when not use|use when|do not use when|not for|examples?"
+    r"|example (?:queries|requests)"
     r"|何时不?使?用|何时调用|何时不调用|适用场景|不适用场景|使用场景|示例|例如)\s*[:：]\s*(?P<rest>\S.*)",
     re.IGNORECASE,
 )
@@ -87,6 +90,7 @@ _LABELLED = re.compile(
 _SENTENCE_END = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)(?<!\bNo)[.!?][)\"'`*]*\s+(?=[A-Z0-9`*\"'(\[<一-鿿-])|(?<=[。！？])[”」）)]*\s*"
 )
+_STOP = re.compile(r"[.!?;](?:\s|:|$)|[。！？；]")
 _HAN = re.compile(r"[一-鿿]")
 
 
@@ -173,10 +177,7 @@ def _blocks(description: str) -> Iterator[tuple[str, str]]:
         elif _BULLET.match(line):
             yield from _flush(pending, kind)
             pending, kind = [_BULLET.sub("", f"{bare} ", count=1).strip()], "item"
-        elif kind == "item" and not line[:1].isspace():
-            yield from _flush(pending, kind)
-            pending, kind = [bare], "text"
-        elif (
+        elif (kind == "item" and not line[:1].isspace()) or (
             _LABELLED.match(bare)
             or _HAN_LABEL.match(bare)
             or _DOCSTRING_ENTRY.match(line)
@@ -209,4 +210,4 @@ def _is_heading(line: str) -> bool:
         return False
     if _MARKDOWN_HEADING.match(line) or _TAG.fullmatch(line):
         return True
-    return len(bare) <= 100 and bare.rstrip("* ").endswith((":", "："))
+    return len(bare) <= 100 and bare.rstrip("* ").endswith((":", "：")) and not _STOP.search(bare)

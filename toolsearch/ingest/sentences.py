@@ -1,8 +1,9 @@
 """One sentence of a description -> what it says about choosing the tool, in English and Chinese.
 
-A sentence whose main clause negates never counts as positive text: it is a reason against the tool (NOT_USE), a thing the
-tool does not do (DOES_NOT), or a rule for calling it (RULE). A negation inside a condition or a relative clause ("creates
-the file if it does not exist", "users who are not active", "如果文件不存在，将创建") leaves the sentence positive.
+A sentence whose main clause negates never counts as positive text: it is a reason against the tool (NOT_USE), a thing
+the tool does not do (DOES_NOT), or a rule for calling it (RULE). A negation inside a condition or a relative clause
+("creates the file if it does not exist", "users who are not active", "如果文件不存在，将创建") leaves
+the sentence positive.
 """
 
 from __future__ import annotations
@@ -46,11 +47,12 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 
 _NOT_USE = _any(
+    rf"[,;:—–]\s*(?:then\s+|so\s+)?(?:do\s+not|don['’]?t|never)\s+(?:use|call)\s+(?:{_THIS})\b",
     rf"^(?:please\s+)?(?:do\s+not|don['’]?t|never|avoid)\s+(?:use|using|call|calling|invoke|invoking|choose|select)\s*"
-    rf"(?:{_THIS}|OWN)?\s*(?:$|[.:,]|\b(?:for|when|if|to|unless|on|as|in|with|without|where|while|until|before|just|merely)\b)",
+    rf"(?:{_THIS})?\s*(?:$|[.:,]|\b(?:for|when|if|to|unless|on|as|in|with|without|where|while|until|before|except|just|merely)\b)",
     rf"^(?:but\s+)?(?:{_THIS}\s+(?:is|are)\s+|it['’]s\s+)?not\s+(?:to\s+be\s+used\s+)?(?:for|when|if)\b",
     r"^[^,;]{0,60}\bnot\s+(?:intended|meant|suitable|designed|appropriate|recommended|suited)\s+(?:for|to|as|when)\b",
-    rf"^(?:{_THIS}|OWN)?\s*(?:should|must|may)\s*(?:not|n['’]t)\s+be\s+used\b",
+    rf"^(?:{_THIS})?\s*(?:should|must|may)\s*(?:not|n['’]t)\s+be\s+used\b",
     r"(?:不要|请勿|切勿|不应该?|不得|禁止|不必|不能|不可|别|勿)(?:使用|调用|用)(?:本|该|此|这|它|于|来|在|$|[。；，,])",
     r"^(?:也|并|但|且)?(?:不适用于|不适合|不用于|不宜用于|并非用于|不应用于|何时不用)",
     r"(?:不适用于|不适合用?于)",
@@ -60,7 +62,7 @@ _FINAL = _any(
     r"(?:不可|无法|不能)(?:撤销|恢复|逆|撤回|回滚)",
 )
 _DOES_NOT = _any(
-    rf"^(?:but\s+|and\s+|note\s+that\s+)?(?:{_THIS}\s+|OWN\s+|(?:the\s+)?(?:results?|responses?|outputs?)\s+)?(?:also\s+|currently\s+)?"
+    rf"^(?:but\s+|and\s+|note\s+that\s+)?(?:{_THIS}\s+|(?:the\s+)?(?:results?|responses?|outputs?)\s+)?(?:also\s+|currently\s+)?"
     r"(?:does\s+not|doesn['’]?t|cannot|can\s*not|can['’]t|will\s+not|won['’]t|is\s+unable|isn['’]?t|is\s+not|are\s+not)\b",
     rf"^{_THIS}\s+(?:never|no\s+longer|has\s+no|lacks)\b",
     r"^(?:it\s+)?never\s+(?:returns|modifies|writes|deletes|changes|touches|sends|stores)\b",
@@ -69,6 +71,7 @@ _DOES_NOT = _any(
     r"^(?:但|且|并|也|而)?(?:也|并|暂时?|目前|均|都)?(?:无法|不(?!要|得|能|可|应|同|仅|但|少|断|管|论|过|久|限|再|良|动产|宜|必|如|同于|用))",
 )
 _RULE = _any(
+    r"[,;:—–]\s*(?:then\s+|so\s+)?(?:do\s+not|don['’]?t)\s+\w",
     r"^(?:please\s+)?(?:do\s+not|don['’]?t|never|avoid|must\s+not|you\s+(?:must|should)\s*(?:not|never|n['’]t))\b",
     r"^(?:也|并|但|且)?(?:请)?(?:不要|请勿|切勿|勿|严禁|禁止|不得|不可|不能|不应|别)",
 )
@@ -82,7 +85,7 @@ _SUBORDINATE = re.compile(
     re.IGNORECASE,
 )
 _USE = _any(
-    rf"^(?:you\s+(?:should|can|must)\s+|should\s+be\s+)?(?:always\s+|only\s+)?(?:use|call|invoke|choose|prefer|run)\s+(?:{_THIS}|OWN)?\s*"
+    rf"^(?:you\s+(?:should|can|must)\s+|should\s+be\s+)?(?:always\s+|only\s+)?(?:use|call|invoke|choose|prefer|run)\s+(?:{_THIS})?\s*"
     r"(?:only\s+|first\s+|whenever\s+|instead\s+)?(?:when|whenever|if|to|for|only|before|after|as|in|with)\b",
     rf"^useful\s+(?:for|when|to|if)\b|^(?:{_THIS}\s+is\s+)?(?:best|ideal|suitable|helpful|recommended|intended|appropriate)\s+(?:for|when|to)\b",
     rf"^{_THIS}\s+(?:is|should\s+be|must\s+be)\s+(?:only\s+|best\s+)?used\s+(?:when|if|for|only)\b|^best\s+used\b",
@@ -112,7 +115,7 @@ _HAN = re.compile(r"[一-鿿]")
 _BREAKS = re.compile(r"(?<=[;；])\s*|\s+(?=[—–]\s)|\s+(?=--?\s+(?:use|do|not|never)\b)", re.IGNORECASE)
 _BUT = re.compile(
     r",?\s+(?:but|yet)\s+(?=(?:it\s+)?(?:does\s+not|doesn['’]t|cannot|can['’]t|will\s+not|won['’]t|never|is\s+not|not)\b)"
-    r"|,\s+not\s+(?=(?:for|the|a|an|its)\b)|,\s+(?=(?:does\s+not|doesn['’]t|cannot|never)\b)|,?\s+and\s+(?=(?:does\s+not|doesn['’]t|cannot|will\s+not)\b)",
+    r"|,\s+not\s+(?=for\b)|,\s+(?=(?:does\s+not|doesn['’]t|cannot|never)\b)|,?\s+and\s+(?=(?:does\s+not|doesn['’]t|cannot|will\s+not)\b)",
     re.IGNORECASE,
 )
 _CONDITION_START = re.compile(r"^(?:use|if|when|unless|only|如果|若|当|除非)", re.IGNORECASE)

@@ -57,8 +57,8 @@ def compose_yaml(text: str, *, source: str, max_depth: int) -> list[Any]:
     """Return the documents of a YAML text; empty documents are left out.
 
     Raises:
-        ContractError: If it is not YAML, uses a tag, repeats a key, is nested deeper than `max_depth`, or if its aliases
-            add more than MAX_ALIASED values.
+        ContractError: If it is not YAML, uses a tag, repeats a key, is nested deeper than `max_depth`, or if its
+            aliases add more than MAX_ALIASED values.
     """
     composer = _Composer(source=source, max_depth=max_depth)
     return [document for document in composer.documents(text) if document is not None]
@@ -169,13 +169,13 @@ class _Composer:
         if key in frame.value:
             first = frame.keys_at.get(key, (0, 0))
             raise self._fault(event, f"has the key {key[:100]!r} twice", hint=f"first at line {first[0]}; keep one")
-        frame.keys_at[key] = (event.start_mark.line + 1, event.start_mark.column + 1)
+        frame.keys_at[key] = _mark(event)
         frame.key = key
         self._note(frame.next_path(), event)
 
     def _note(self, path: tuple[str | int, ...], event: Any) -> None:
         if self.places is not None:
-            self.places.append((path, (event.start_mark.line + 1, event.start_mark.column + 1)))
+            self.places.append((path, _mark(event)))
 
     def _check_tag(self, event: Any) -> None:
         if event.tag is not None and event.tag not in _TAGS:
@@ -197,5 +197,9 @@ class _Composer:
         return float(text) if _FLOAT.match(text) else text
 
     def _fault(self, event: Any, message: str, *, hint: str = "") -> ContractError:
-        mark = event.start_mark
-        return ContractError(message, source=self.source, path=f"{mark.line + 1}:{mark.column + 1}", hint=hint)
+        line, column = _mark(event)
+        return ContractError(message, source=self.source, path=f"{line}:{column}", hint=hint)
+
+
+def _mark(event: Any) -> tuple[int, int]:
+    return event.start_mark.line + 1, event.start_mark.column + 1
