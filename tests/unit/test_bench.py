@@ -70,6 +70,10 @@ def test_bench_measures_every_mode_and_writes_what_it_measured(folder, tmp_path)
     assert lexical.refusal.none == 1
     assert lexical.latency_ms["total"].n == 4
     assert (lexical.build_seconds is None, report.modes["hybrid"].result.build_seconds) == (False, None)
+    assert [(c.other, c.metric) for c in lexical.comparisons[:2]] == [
+        ("toolsearch vector", "recall@5"),
+        ("toolsearch vector", "ndcg@10"),
+    ]
     assert read_result(tmp_path / "out" / "tiny.lexical.json") == lexical
     rows = [json.loads(line) for line in (tmp_path / "out" / "tiny.hybrid.queries.jsonl").read_text().splitlines()]
     assert [row["id"] for row in rows] == ["q1", "q2", "q3", "q4"]

@@ -46,8 +46,13 @@ def test_reads_every_field(tmp_path):
     assert sorted(qrels.sha256) == ["queries.jsonl", "tools.jsonl"]
     assert [q.id for q in qrels.select(kind="none").queries] == ["q2"]
     assert [q.id for q in qrels.select(lang="en", split="test").queries] == ["q1"]
-    assert [q.id for q in qrels.first(1).queries] == ["q1"]
-    assert qrels.first(None) is qrels
+    assert qrels.sample(None) is qrels
+    assert qrels.sample(2) is qrels
+
+
+def test_a_sample_is_spread_over_the_file(tmp_path):
+    qrels = read_qrels(write(tmp_path / "shop", [query(id=f"q{n}") for n in range(10)]))
+    assert [q.id for q in qrels.sample(4).queries] == ["q0", "q2", "q5", "q7"]
 
 
 def test_another_queries_file_gives_another_name(tmp_path):

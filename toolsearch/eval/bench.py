@@ -9,30 +9,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.contract import ToolRef
+from toolsearch import Principal, Restriction, RuleBook, SearchRequest, ToolIndex, ToolRef, read_path
 from toolsearch.embed.catalog import load_encoder
 from toolsearch.embed.protocol import Encoder, EncoderInfo
-from toolsearch.engine import ToolIndex
 from toolsearch.errors import DataError
 from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE, Qrels, Query, read_qrels
-from toolsearch.eval.results import SystemResult, environment, latencies, write_result, write_rows
+from toolsearch.eval.results import Comparison, SystemResult, environment, latencies, write_result, write_rows
 from toolsearch.eval.roles import role_of
 from toolsearch.eval.run import Run
-from toolsearch.eval.score import Scores, measures, refusal_figures, score_queries
-from toolsearch.ingest.reader import read_path
-from toolsearch.query import MAX_QUERY_CHARS, Mode, Principal, Restriction, SearchRequest
+from toolsearch.eval.score import Scores, compare, measures, refusal_figures, score_queries
+from toolsearch.query import MAX_QUERY_CHARS, Mode
 from toolsearch.result import OutcomeKind
-from toolsearch.visibility.rules import RuleBook
 
 RANK_DEPTH = 100
 """Length of the ranked lists that are kept."""
+
+COMPARED = ("recall@5", "ndcg@10")
+"""Metrics the modes are tested against each other on."""
 
 PRINCIPAL = Principal(subject="benchmark")
 RULES = RuleBook.public(reason="every tool of a benchmark catalogue is visible")
@@ -133,7 +133,7 @@ def bench_dataset(
         modes: Recall modes, each at most once.
         queries: Name of the queries file.
         k: Candidates asked for in the answer.
-        limit: Only the first so many queries.
+        limit: At most so many queries, spread over the file.
         seed: Seed of the intervals.
         out: Folder for `<dataset>.<mode>.json`, `.queries.jsonl` and `.run.txt`; None = nothing is written.
         progress: Called now and then.
@@ -141,7 +141,7 @@ def bench_dataset(
     Raises:
         DataError: If the folder is wrong.
     """
-    qrels = read_qrels(folder, queries=queries).first(limit)
+    qrels = read_qrels(folder, queries=queries).sample(limit)
     report = read_path(folder / TOOLS_FILE)
     if not report.ids:
         raise DataError("no tool in it could be read", source=str(folder / TOOLS_FILE))
@@ -160,8 +160,10 @@ def bench_dataset(
         found[name] = _report(
             qrels, observed, mode=mode, seed=seed, settings=settings, build_seconds=None if found else built
         )
+    found = {name: _compared(report, found, seed=seed) for name, report in found.items()}
+    for name, one in found.items():
         if out is not None:
-            _write(found[name], out=out, stem=f"{qrels.name.replace('/', '.')}.{name}", qrels=qrels)
+            _write(one, out=out, stem=f"{qrels.name.replace('/', '.')}.{name}", qrels=qrels)
     return BenchReport(dataset=qrels.name, modes=found, refused_tools=tuple(map(str, report.refused)))
 
 
@@ -225,6 +227,20 @@ def _report(
     return ModeReport(result=result, run=run, answers=answers, scores=scores)
 
 
+def _compared(report: ModeReport, others: Mapping[str, ModeReport], *, seed: int) -> ModeReport:
+    """Return the report with its paired tests against the other modes."""
+    comparisons = []
+    for other in others.values() if report.scores.queries else ():
+        if other is not report:
+            for metric in COMPARED:
+                test = compare(report.scores, other.scores, metric, seed=seed)
+                found = Comparison(
+                    other=other.result.system, metric=metric, delta=test.delta, p_value=test.p_value, n=test.n
+                )
+                comparisons.append(found)
+    return replace(report, result=report.result.model_copy(update={"comparisons": tuple(comparisons)}))
+
+
 def _write(report: ModeReport, *, out: Path, stem: str, qrels: Qrels) -> None:
     write_result(report.result, out / f"{stem}.json")
     write_rows(_rows(report, qrels), out / f"{stem}.queries.jsonl")
@@ -232,13 +248,12 @@ def _write(report: ModeReport, *, out: Path, stem: str, qrels: Qrels) -> None:
 
 
 def _rows(report: ModeReport, qrels: Qrels) -> list[dict[str, Any]]:
-    """Return one record a query: what was asked, needed, ranked, answered, and every metric."""
+    """Return one record a query: needed, ranked, answered, and every metric. Texts stay with the data."""
     place = {query.id: row for row, query in enumerate(report.scores.queries)}
     rows = []
     for query in qrels.queries:
         row: dict[str, Any] = {
             "id": query.id,
-            "query": query.text,
             "kind": query.kind,
             "lang": query.lang,
             "relevant": list(query.relevant),

@@ -84,9 +84,15 @@ class Qrels:
         )
         return replace(self, queries=kept)
 
-    def first(self, limit: int | None) -> Qrels:
-        """Return the first `limit` queries; None keeps all."""
-        return self if limit is None else replace(self, queries=self.queries[:limit])
+    def sample(self, limit: int | None) -> Qrels:
+        """Return at most `limit` queries, evenly spread over the file, in its order; None keeps all.
+
+        Files stand in groups (kinds, sub-sets), so the first ones would not be like the rest.
+        """
+        n = len(self.queries)
+        if limit is None or limit >= n:
+            return self
+        return replace(self, queries=tuple(self.queries[place * n // limit] for place in range(limit)))
 
     def write_trec(self, path: Path) -> None:
         """Write `query 0 tool 1` lines.

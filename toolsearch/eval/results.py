@@ -60,6 +60,16 @@ class RefusalFigures(Frozen):
     curve: tuple[tuple[float, float], ...] = Field(default=(), description="(false refusals, refusals), rising.")
 
 
+class Comparison(Frozen):
+    """This system against another one on the same queries: mean difference, and the paired two-sided p-value."""
+
+    other: str
+    metric: str
+    delta: float
+    p_value: float
+    n: int
+
+
 class Environment(Frozen):
     """Where and with what a result was measured."""
 
@@ -85,6 +95,7 @@ class SystemResult(Frozen):
     queries: int = 0
     metrics: dict[str, dict[str, Measure]] = Field(default_factory=dict, description="Slice -> metric -> measure.")
     refusal: RefusalFigures | None = None
+    comparisons: tuple[Comparison, ...] = ()
     latency_ms: dict[str, Latency] = Field(default_factory=dict)
     build_seconds: float | None = None
     memory_mb: float | None = None
