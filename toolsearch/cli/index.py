@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toolsearch.cli import options as o
+from toolsearch.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from toolsearch import ChangeReport, RuleBook, ToolContract, ToolIndex
@@ -152,11 +153,11 @@ def _apply(
         if book is not None:
             remote.set_rules(book)
         return (remote.replace_all(contracts) if prune else remote.add(contracts)), book
-    with _opened(path, book=book, encoder=encoder, rebuild=rebuild) as local, _progress() as progress:
+    with _opened(path, book=book, encoder=encoder, rebuild=rebuild) as local, progress_bar() as progress:
         if book is not None:
             local.set_rules(book)
         change = local.replace_all if prune else local.add
-        return change(contracts, progress=progress), local.rules
+        return change(contracts, progress=partial(progress, "embedding")), local.rules
 
 
 @contextmanager
@@ -170,26 +171,6 @@ def _opened(path: Path, *, book: RuleBook | None, encoder: str | None, rebuild: 
         found = ToolIndex.create(path, rules=book, encoder=encoder or _DEFAULT_ENCODER)
     with found:
         yield found
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that moves a bar on standard error; it stays invisible where nobody looks."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("embedding"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-    with bar:
-        task = bar.add_task("embedding", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print_json(changes: ChangeReport, refused: Sequence[Exception], unseen: Sequence[str]) -> None:
