@@ -208,6 +208,8 @@ def _is_heading(line: str) -> bool:
     bare = line.strip()
     if _BULLET.match(line):
         return False
-    if _MARKDOWN_HEADING.match(line) or _TAG.fullmatch(line):
+    if _TAG.fullmatch(line):
         return True
-    return len(bare) <= 100 and bare.rstrip("* ").endswith((":", "：")) and not _STOP.search(bare)
+    if len(bare) > 100 or _STOP.search(bare.lstrip("# 0123456789.")):
+        return False
+    return bool(_MARKDOWN_HEADING.match(line)) or bare.rstrip("* ").endswith((":", "："))
