@@ -57,10 +57,14 @@ def commit(registry, root, *, previous):
     return snapshot
 
 
-def write_forever(folder, opened):
+def write_forever(folder, opened, checkpoint_often):
     """Open the index, say so into the pipe, and commit until killed."""
     root = Path(folder)
     registry = Registry.open(root / "registry.duckdb")
+    if checkpoint_often:
+        # By default the log is folded into the file every 16 MB, which the tiny states here never reach.
+        with registry._database.reading() as connection:
+            connection.execute("SET checkpoint_threshold = '1KB'")
     opened.send(True)
     try:
         snapshot = read_snapshot(root, encoder=INFO)

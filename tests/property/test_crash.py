@@ -39,7 +39,7 @@ def kill_and_check(root, *, rounds, seed, longest):
     committed = published = 0
     for number in range(rounds):
         opened, child_end = context.Pipe(duplex=False)
-        process = context.Process(target=write_forever, args=(str(root), child_end))
+        process = context.Process(target=write_forever, args=(str(root), child_end, bool(number % 2)))
         process.start()
         # Every fourth is killed while it opens, the others while they commit.
         if number % 4:

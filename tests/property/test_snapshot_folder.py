@@ -84,7 +84,7 @@ def tools(draw):
 catalogues = st.lists(tools(), max_size=5, unique_by=lambda tool: tool.ref)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(catalogues)
 def test_save_then_load_gives_equal_content(contracts):
     snapshot = build(contracts)
@@ -95,7 +95,7 @@ def test_save_then_load_gives_equal_content(contracts):
         assert list(loaded.contracts) == list(snapshot.contracts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(catalogues, min_size=2, max_size=4))
 def test_building_in_steps_equals_building_at_once(steps):
     snapshot = None
@@ -146,7 +146,7 @@ def files_of(root):
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_any_damage_is_corrupt_or_harmless(whole, data):
     source, expected = whole
@@ -169,7 +169,7 @@ def test_any_damage_is_corrupt_or_harmless(whole, data):
         assert content(loaded) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_forged_files_are_corrupt_or_load_but_never_crash(whole, data):
     """Damage whose checksums were made to fit: someone wrote it on purpose."""
