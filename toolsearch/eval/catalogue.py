@@ -1,0 +1,131 @@
+"""Case files over a catalogue folder: the share that passes, by kind, language, risk and split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+
+from toolsearch import CandidateSet, Principal, RuleBook, SearchRequest, ToolIndex, load_contracts
+from toolsearch.embed.protocol import Encoder
+from toolsearch.errors import DataError
+from toolsearch.eval.cases import CaseSuite, load_cases
+from toolsearch.eval.judge import SLICES, CaseResult, Searcher, run_cases
+from toolsearch.eval.positions import read_with_positions
+from toolsearch.eval.qrels import file_sha256
+from toolsearch.eval.results import Measure, SystemResult, environment
+from toolsearch.eval.significance import bootstrap_interval
+from toolsearch.query import Mode
+
+PASSED = "passed"
+"""The metric of case files: 1.0 for a case whose every expectation holds."""
+
+
+def open_catalogue(folder: Path, *, encoder: str | Encoder = "minilm") -> ToolIndex:
+    """Return an index in memory of a catalogue folder: its `contracts` under its `rules.yaml`.
+
+    Raises:
+        DataError: If the rules are wrong.
+        ContractError: If a contract is wrong or there is none.
+    """
+    contracts = load_contracts(folder / "contracts")
+    index = ToolIndex.create(None, rules=_rules(folder / "rules.yaml"), encoder=encoder)
+    index.add(contracts)
+    index.warm()
+    return index
+
+
+def bench_cases(
+    catalog: Path,
+    *,
+    cases: Path,
+    split: str | None = None,
+    encoder: str | Encoder = "minilm",
+    modes: Sequence[Mode] = (Mode.HYBRID,),
+    seed: int = 0,
+) -> dict[Mode, SystemResult]:
+    """Ask every case in every mode, sizes as in production.
+
+    Args:
+        catalog: Folder with `contracts` and `rules.yaml`.
+        cases: Case file or folder.
+        split: Only the cases of this split; None = all.
+        encoder: Name or object.
+        modes: Recall modes.
+        seed: Seed of the intervals.
+
+    Raises:
+        DataError: If a case file or the rules are wrong, or no case is left.
+    """
+    suites = [of_split(suite, split) for suite in load_cases(cases)]
+    if not any(suite.cases for suite in suites):
+        raise DataError(f"has no case of split {split!r}", source=str(cases))
+    table = {}
+    with open_catalogue(catalog, encoder=encoder) as index:
+        name = index.status().encoder
+        for mode in modes:
+            results = [result for suite in suites for result in run_cases(suite, in_mode(index, mode))]
+            table[mode] = SystemResult(
+                system=f"toolsearch {mode}",
+                dataset=f"{catalog.resolve().name} cases" + (f" ({split})" if split else ""),
+                role=split or "",
+                settings={"encoder": name, "mode": str(mode)},
+                seed=seed,
+                data_sha256={suite.source.name: file_sha256(suite.source) for suite in suites},
+                environment=environment(),
+                tools=index.status().tools,
+                queries=len(results),
+                metrics=case_measures(results, seed=seed),
+            )
+    return table
+
+
+def case_measures(results: Sequence[CaseResult], *, seed: int = 0) -> dict[str, dict[str, Measure]]:
+    """Return slice -> `passed` -> share of cases with its 95 % interval, for `all` and each kind, split and so on"""
+    groups: dict[str, list[float]] = {"all": []}
+    for result in results:
+        value = float(result.verdict.passed)
+        groups["all"].append(value)
+        for name in SLICES:
+            groups.setdefault(f"{name}={getattr(result.case, name)}", []).append(value)
+    table = {}
+    for name, values in groups.items():
+        found = bootstrap_interval(np.array(values), seed=seed)
+        table[name] = {PASSED: Measure(mean=found.mean, low=found.low, high=found.high, n=found.n)}
+    return {name: table[name] for name in sorted(table)}
+
+
+def of_split(suite: CaseSuite, split: str | None) -> CaseSuite:
+    """Return the suite with the cases of one split only; None keeps all."""
+    if split is None:
+        return suite
+    return replace(suite, cases=tuple(case for case in suite.cases if case.split == split))
+
+
+def in_mode(searcher: Searcher, mode: Mode) -> Searcher:
+    """Return a searcher that asks the same index in one recall mode."""
+    return _InMode(searcher, mode)
+
+
+class _InMode:
+    def __init__(self, searcher: Searcher, mode: Mode) -> None:
+        self._searcher, self._mode = searcher, mode
+
+    def search(self, request: SearchRequest, /, *, principal: Principal) -> CandidateSet:
+        return self._searcher.search(request.model_copy(update={"mode": self._mode}), principal=principal)
+
+
+def _rules(path: Path) -> RuleBook:
+    if not path.is_file():
+        return RuleBook()
+    data, positions = read_with_positions(path)
+    try:
+        return RuleBook.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise DataError(
+            f"{'.'.join(map(str, first['loc']))}: {first['msg']}", source=str(path), line=positions.line(first["loc"])
+        ) from None
