@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolsearch.contract import ToolContract
-from toolsearch.explain import Reason, ReasonCode
+from toolsearch.explain import Reason, ReasonCode, SignalValue, Why
 from toolsearch.export import api_names, definition, json_tokens
 from toolsearch.index.view import View
 from toolsearch.query import SearchRequest
 from toolsearch.rank.diversify import Folded
 from toolsearch.rank.evidence import effect_inferred
 from toolsearch.rank.expose import Exposed, Held
+from toolsearch.rank.readiness import Readiness
 from toolsearch.rank.rerank import Scored
 from toolsearch.result import (
     Alternative,
@@ -23,6 +24,8 @@ from toolsearch.result import (
     Candidate,
     CandidateSet,
     Clarify,
+    InputState,
+    MissingInput,
     NearMiss,
     OutcomeKind,
     TokenMetrics,
@@ -119,7 +122,7 @@ def compose(
             for offer in fixed
         ),
         withheld=tuple(
-            Withheld(ref=catalogue.refs[held.item.best.doc_id], reason=held.reason, unlock=held.unlock)
+            Withheld(ref=catalogue.refs[held.item.best.doc_id], reason=told(held.reason), unlock=held.unlock)
             for held in (*exposed.held, *over)
         ),
         clarify=clarify,
@@ -129,6 +132,19 @@ def compose(
         else (),
         token_metrics=_token_metrics(baseline=catalogue.view.baseline_tokens, returned=returned),
     )
+
+
+def told(why: Why) -> Reason:
+    """Return a reason as it is sent."""
+    return Reason(code=why.code, text=why.text)
+
+
+def _inputs(readiness: Readiness) -> InputState:
+    missing = tuple(
+        MissingInput(field=item.field, ask=item.ask, obtain_from=item.obtain_from, forbidden_to_infer=item.forbidden)
+        for item in readiness.missing
+    )
+    return InputState(ready=dict(readiness.ready), missing=missing)
 
 
 def title_of(contract: ToolContract) -> str:
@@ -182,10 +198,13 @@ def _candidate(rank: int, item: Folded, offer: _Offer, *, catalogue: Catalogue, 
         ref=ref,
         title=title_of(contract),
         score=best.score,
-        signals=dict(best.signals),
-        reasons=best.reasons,
-        cautions=best.cautions,
-        inputs=best.readiness.state,
+        signals={
+            name: SignalValue(value=part.value, weight=part.weight, contribution=part.contribution)
+            for name, part in best.signals.items()
+        },
+        reasons=tuple(map(told, best.reasons())),
+        cautions=tuple(map(told, best.cautions())),
+        inputs=_inputs(best.readiness),
         side_effect=contract.assumed_side_effect,
         side_effect_inferred=effect_inferred(contract),
         approval=approval.required_when if approval else None,

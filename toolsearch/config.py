@@ -105,7 +105,7 @@ class SearchLimits:
         writes: Write tools offered at once.
     """
 
-    depth: int = 100
+    depth: int = 50
     relevance_floor: float = 0.2
     duplicate_similarity: float = 0.95
     few: int = 5

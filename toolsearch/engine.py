@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from toolsearch.answer import Catalogue, compose, title_of
+from toolsearch.answer import Catalogue, compose, title_of, told
 from toolsearch.config import PROFILES, SearchLimits
 from toolsearch.contract import ToolContract
 from toolsearch.embed.protocol import Encoder
@@ -23,7 +23,7 @@ from toolsearch.index.docset import DocSet
 from toolsearch.live import ChangeReport, LiveIndex, Progress
 from toolsearch.query import Outcome, Principal, SearchRequest
 from toolsearch.rank.diversify import diversify
-from toolsearch.rank.evidence import Situation, clause_answers, gather
+from toolsearch.rank.evidence import Situation, boundaries, clause_answers, gather
 from toolsearch.rank.expose import expose, situation_size
 from toolsearch.rank.extract import RequestFacts
 from toolsearch.rank.intent import Intent, read_intent
@@ -222,10 +222,13 @@ class ToolIndex:
             )
             size = max(pool, POOL_LEAST, POOL_FACTOR * (request.k or self._limits.many))
             chosen = choose_pool(recalled, relevance, size=size, named=(*named, *also), clauses=clauses)
-            pointed = neighbours(chosen, situation=situation)
+            hits = boundaries(chosen, situation=situation)
+            pointed = neighbours(chosen, hits=hits, situation=situation)
+            late = sorted(set(pointed) - set(chosen))
+            hits |= boundaries(late, situation=situation)
             scored = rerank(
-                sorted({*chosen, *pointed}),
-                evidence=lambda doc_id: gather(doc_id, situation=situation, pointed=pointed),
+                sorted([*chosen, *late]),
+                evidence=lambda doc_id: gather(doc_id, situation=situation, hits=hits, pointed=pointed),
                 profile=profile,
                 weights=weights,
             )
@@ -264,8 +267,8 @@ class ToolIndex:
             rank=place + 1,
             returned=any(candidate.ref == name for candidate in answer.candidates),
             score=item.explanation(title=title_of(state.contracts[doc_id])),
-            reasons=item.reasons,
-            cautions=item.cautions,
+            reasons=tuple(map(told, item.reasons())),
+            cautions=tuple(map(told, item.cautions())),
         )
 
     def why_not(self, ref: str, *, principal: Principal, asked_by: Principal) -> VisibilityReport:

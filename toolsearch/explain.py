@@ -6,7 +6,9 @@ parts it was computed from, so that the sum of `contribution`s is the score.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -45,6 +47,25 @@ class ReasonCode(StrEnum):
     PRECONDITION = "precondition"
     ALWAYS_ON = "always_on"
     OVER_BUDGET = "over_budget"
+
+
+class Why(NamedTuple):
+    """A reason inside the pipeline: a code and its sentence."""
+
+    code: ReasonCode
+    text: str
+
+
+Tell: TypeAlias = Callable[[], Why]
+"""A reason whose sentence is written when somebody reads it: most scored documents are never shown."""
+
+
+class Part(NamedTuple):
+    """A contribution inside the pipeline; `SignalValue` in the answer."""
+
+    value: float
+    weight: float
+    contribution: float
 
 
 class Reason(Frozen):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from toolsearch.explain import Reason, ReasonCode
+from toolsearch.explain import ReasonCode, Why
 
 STRENGTH = 0.6
 """Largest share of the score a boundary takes away."""
@@ -31,10 +31,10 @@ class Boundary:
     share: float
     sentence: str
 
-    def reason(self) -> Reason:
+    def why(self) -> Why:
         """Return the caution."""
         text = f"the request looks like what this tool is not for: {self.sentence[:200]}"
-        return Reason(code=ReasonCode.NEGATIVE_BOUNDARY, text=text)
+        return Why(ReasonCode.NEGATIVE_BOUNDARY, text)
 
 
 def word_share(terms: AbstractSet[str], found: AbstractSet[str], *, idf: Mapping[str, float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from toolsearch.contract import Origin, SideEffect, ToolContract
 from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.explain import Reason, ReasonCode
+from toolsearch.explain import ReasonCode, Tell, Why
 from toolsearch.index.columns import Columns
 from toolsearch.index.docset import DocSet
 from toolsearch.index.snapshot import Snapshot
@@ -60,7 +61,7 @@ class Situation:
     encoder: EncoderInfo
     snapshot: Snapshot
     tallies: Tallies
-    named: Mapping[int, tuple[float, Reason]]
+    named: Mapping[int, tuple[float, Why]]
 
     def column(self, doc_id: int) -> int:
         """Return the position of a document among the recalled ones."""
@@ -99,12 +100,13 @@ def clause_answers(relevance: Relevance, *, clauses: int) -> NDArray[np.bool_]:
     return np.asarray((own >= CLAUSE_SHARE * best) & (own > 0), dtype=np.bool_)
 
 
-def gather(doc_id: int, *, situation: Situation, pointed: Mapping[int, Reason]) -> Evidence:
+def gather(doc_id: int, *, situation: Situation, hits: Mapping[int, Boundary], pointed: Mapping[int, Why]) -> Evidence:
     """Return the evidence about one recalled document.
 
     Args:
         doc_id: The document.
         situation: The request against the view.
+        hits: DocId -> the negative boundary the request runs into.
         pointed: DocId -> reason, of neighbours that a boundary points at.
     """
     at = situation.column(doc_id)
@@ -114,7 +116,7 @@ def gather(doc_id: int, *, situation: Situation, pointed: Mapping[int, Reason]) 
     successes, failures = situation.tallies(doc_id)
     signals: dict[SignalName, Signal] = {
         **_relevance_signals(doc_id, at, probe_at, situation=situation),
-        "input_readiness": Signal(readiness.value, readiness.reason),
+        "input_readiness": Signal(readiness.value, readiness.why),
         "reliability": reliability(successes=successes, failures=failures),
         "freshness": freshness(situation.columns, doc_id, need=situation.intent.freshness),
         "cost": cost(situation.columns, doc_id),
@@ -126,7 +128,7 @@ def gather(doc_id: int, *, situation: Situation, pointed: Mapping[int, Reason]) 
     )
     clauses = tuple(int(clause) for clause in np.flatnonzero(situation.answers[:, at]))
     named = situation.named.get(doc_id)
-    penalties = [] if named else _penalties(doc_id, at, probe_at, situation=situation)
+    penalties = [] if named else _penalties(doc_id, hit=hits.get(doc_id), situation=situation)
     return Evidence(
         doc_id=doc_id,
         signals=signals,
@@ -140,86 +142,98 @@ def gather(doc_id: int, *, situation: Situation, pointed: Mapping[int, Reason]) 
     )
 
 
-def _notes(clauses: tuple[int, ...], pointed: Reason | None, *, situation: Situation) -> list[Reason]:
+def _notes(clauses: tuple[int, ...], pointed: Why | None, *, situation: Situation) -> list[Why]:
     notes = []
     if clauses:
         texts = "; ".join(repr(situation.probes[clause + 1].text[:60]) for clause in clauses)
-        notes.append(Reason(code=ReasonCode.COVERS_CLAUSE, text=f"answers {texts}"))
+        notes.append(Why(ReasonCode.COVERS_CLAUSE, f"answers {texts}"))
     if pointed is not None:
         notes.append(pointed)
     return notes
 
 
 def _relevance_signals(doc_id: int, at: int, probe_at: int, *, situation: Situation) -> dict[SignalName, Signal]:
-    relevance, recalled = situation.relevance, situation.recalled
+    relevance, recalled, probe = situation.relevance, situation.recalled, situation.probes[probe_at]
     by_contract = float(recalled.contract_cosines[probe_at, at])
     by_example = float(recalled.example_cosines[probe_at, at])
-    vector = situation.probes[probe_at].vector
-    nearest = None
-    if vector is not None and by_example > by_contract:
-        nearest = nearest_example(situation.snapshot, doc_id, vector)
-    words = situation.probes[probe_at].words
-    matched, fields = words.matched(doc_id) if words is not None else ((), ())
+    example: Callable[[], str] | None = None
+    if probe.vector is not None and by_example > by_contract:
+        example = partial(nearest_example, situation.snapshot, doc_id, probe.vector)
     return {
-        "semantic": semantic(float(relevance.semantic[at]), cosine=max(by_contract, by_example), by_example=nearest),
-        "lexical": lexical(float(relevance.lexical[at]), matched=matched, fields=fields),
-        "experience": semantic(float(relevance.experience[at]), cosine=by_example, by_example=nearest),
+        "semantic": semantic(float(relevance.semantic[at]), cosine=max(by_contract, by_example), example=example),
+        "lexical": lexical(
+            float(relevance.lexical[at]),
+            matches=lambda: probe.words.matched(doc_id) if probe.words is not None else ((), ()),
+        ),
+        "experience": semantic(float(relevance.experience[at]), cosine=by_example, example=example),
     }
 
 
-def boundary_of(doc_id: int, at: int, probe_at: int, *, situation: Situation) -> Boundary | None:
-    """Return the negative boundary that the request runs into for a document, or None."""
-    features = situation.features[doc_id]
-    probe = situation.probes[probe_at]
-    if not features.negatives or probe.words is None:
-        return None
-    positive = negative = None
-    if (
-        situation.recalled.vectors_spoke[probe_at]
-        and situation.snapshot.negative_vectors is not None
-        and probe.vector is not None
-    ):
-        nearest = situation.snapshot.negative_vectors.cosines(probe.vector, doc_ids=[doc_id])
-        negative = float(calibrate(nearest, encoder=situation.encoder)[0])
-        share = probe.share
-        positive = float(situation.relevance.semantic[at]) / share
-    return boundary(
-        terms=frozenset(probe.words.idf),
-        idf=probe.words.idf,
-        positive_terms=features.positive,
-        negatives=features.negatives,
-        positive_similarity=positive,
-        negative_similarity=negative,
-    )
+def boundaries(doc_ids: Sequence[int], *, situation: Situation) -> dict[int, Boundary]:
+    """Return DocId -> the negative boundary that the request runs into, for the recalled documents that have one."""
+    wanted = [doc_id for doc_id in doc_ids if situation.features[doc_id].negatives]
+    similarity = _negative_similarities(wanted, situation=situation)
+    found: dict[int, Boundary] = {}
+    for doc_id in wanted:
+        at = situation.column(doc_id)
+        probe = situation.probes[int(situation.relevance.probe[at])]
+        if probe.words is None:
+            continue
+        features, negative = situation.features[doc_id], similarity.get(doc_id)
+        hit = boundary(
+            terms=frozenset(probe.words.idf),
+            idf=probe.words.idf,
+            positive_terms=features.positive,
+            negatives=features.negatives,
+            positive_similarity=None if negative is None else float(situation.relevance.semantic[at]) / probe.share,
+            negative_similarity=negative,
+        )
+        if hit is not None:
+            found[doc_id] = hit
+    return found
 
 
-def _penalties(doc_id: int, at: int, probe_at: int, *, situation: Situation) -> list[tuple[str, float, Reason]]:
-    penalties: list[tuple[str, float, Reason]] = []
-    found = boundary_of(doc_id, at, probe_at, situation=situation)
-    if found is not None:
-        penalties.append(("negative_boundary", found.share, found.reason()))
+def _negative_similarities(doc_ids: Sequence[int], *, situation: Situation) -> dict[int, float]:
+    """Return the calibrated similarity of each document's nearest negative sentence, where the vector lane spoke."""
+    found: dict[int, float] = {}
+    for number, probe in enumerate(situation.probes):
+        if probe.vector is None or not situation.recalled.vectors_spoke[number]:
+            continue
+        own = [doc for doc in doc_ids if int(situation.relevance.probe[situation.column(doc)]) == number]
+        cosines = situation.snapshot.negative_vectors.cosines(probe.vector, doc_ids=own)
+        found.update(zip(own, calibrate(cosines, encoder=situation.encoder).tolist(), strict=True))
+    return found
+
+
+def _penalties(doc_id: int, *, hit: Boundary | None, situation: Situation) -> list[tuple[str, float, Tell]]:
+    penalties: list[tuple[str, float, Tell]] = []
+    if hit is not None:
+        penalties.append(("negative_boundary", hit.share, hit.why))
     effect = int(situation.columns.side_effect[doc_id])
     writes = effect >= SideEffect.REVERSIBLE and bool(situation.columns.effect_known[doc_id])
     if writes and situation.intent.effect is Effect.READ:
-        text = f"the request asks to look; this tool writes ({SideEffect(effect).label})"
-        reason = Reason(code=ReasonCode.EFFECT_EXCEEDS_INTENT, text=text)
-        penalties.append(("effect_exceeds_intent", EFFECT_PENALTY, reason))
+        penalties.append(("effect_exceeds_intent", EFFECT_PENALTY, lambda: _exceeds(SideEffect(effect))))
     return penalties
 
 
-def _cautions(doc_id: int, *, vectors: bool, situation: Situation) -> tuple[Reason, ...]:
+def _exceeds(effect: SideEffect) -> Why:
+    text = f"the request asks to look; this tool writes ({effect.label})"
+    return Why(ReasonCode.EFFECT_EXCEEDS_INTENT, text)
+
+
+def _cautions(doc_id: int, *, vectors: bool, situation: Situation) -> tuple[Why, ...]:
     contract = situation.contracts[doc_id]
-    cautions: list[Reason] = []
+    cautions: list[Why] = []
     if not vectors:
         text = "compared by words only: the encoder does not read this script, or vectors are not ready"
-        cautions.append(Reason(code=ReasonCode.VECTOR_ABSTAINED, text=text))
+        cautions.append(Why(ReasonCode.VECTOR_ABSTAINED, text))
     if contract.execution.side_effect is None:
         text = "no side effect is known; treated as irreversible"
-        cautions.append(Reason(code=ReasonCode.EFFECT_INFERRED, text=text))
+        cautions.append(Why(ReasonCode.EFFECT_INFERRED, text))
     elif effect_inferred(contract):
         text = f"the side effect {contract.execution.side_effect.label} is inferred, not declared"
-        cautions.append(Reason(code=ReasonCode.EFFECT_INFERRED, text=text))
+        cautions.append(Why(ReasonCode.EFFECT_INFERRED, text))
     if contract.execution.approval is not None:
         text = f"needs a person's approval when {contract.execution.approval.required_when}"
-        cautions.append(Reason(code=ReasonCode.APPROVAL_REQUIRED, text=text))
+        cautions.append(Why(ReasonCode.APPROVAL_REQUIRED, text))
     return tuple(cautions)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from toolsearch.config import SearchLimits
 from toolsearch.contract import SideEffect
-from toolsearch.explain import Reason, ReasonCode
+from toolsearch.explain import ReasonCode, Why
 from toolsearch.index.columns import Columns
 from toolsearch.rank.diversify import Folded
 
@@ -27,7 +27,7 @@ class Held:
     """A candidate that is not offered yet."""
 
     item: Folded
-    reason: Reason
+    reason: Why
     unlock: str
 
 
@@ -68,13 +68,15 @@ def _confirm_first(items: list[Folded], *, columns: Columns) -> list[Folded]:
     """Put the best read-only tool before a leading irreversible one whose inputs are not all at hand."""
     if not items or columns.side_effect[items[0].best.doc_id] < SideEffect.IRREVERSIBLE:
         return items
-    if not items[0].best.readiness.state.missing:
+    if not items[0].best.readiness.missing:
         return items
     for index, item in enumerate(items):
         if columns.side_effect[item.best.doc_id] <= SideEffect.READ_ONLY:
             text = "read-only: confirms what the write tool after it needs"
-            reasons = (Reason(code=ReasonCode.CONFIRMS_WRITE, text=text), *item.best.reasons)
-            first = replace(item, best=replace(item.best, reasons=reasons))
+            evidence = replace(
+                item.best.evidence, notes=(Why(ReasonCode.CONFIRMS_WRITE, text), *item.best.evidence.notes)
+            )
+            first = replace(item, best=replace(item.best, evidence=evidence))
             return [first, *items[:index], *items[index + 1 :]]
     return items
 
@@ -96,16 +98,16 @@ def _hold_writes(
         writing = effect >= SideEffect.REVERSIBLE and bool(columns.effect_known[item.best.doc_id])
         blocked = [
             missing.field
-            for missing in item.best.readiness.state.missing
-            if missing.forbidden_to_infer and effect == SideEffect.IRREVERSIBLE
+            for missing in item.best.readiness.missing
+            if missing.forbidden and effect == SideEffect.IRREVERSIBLE
         ]
         if blocked and readers:
             fields = ", ".join(blocked)
             text = f"irreversible, and {fields} is neither stated nor may be guessed"
-            held.append(Held(item, Reason(code=ReasonCode.PRECONDITION, text=text), f"give {fields}"))
+            held.append(Held(item, Why(ReasonCode.PRECONDITION, text), f"give {fields}"))
         elif writing and k is None and writes >= limits.writes:
             text = f"{limits.writes} better write tools are offered already"
-            held.append(Held(item, Reason(code=ReasonCode.PRECONDITION, text=text), "ask for more candidates with k"))
+            held.append(Held(item, Why(ReasonCode.PRECONDITION, text), "ask for more candidates with k"))
         else:
             writes += writing
             offered.append(item)

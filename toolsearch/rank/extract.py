@@ -7,7 +7,7 @@ pattern it cannot compile (look-around, back-references) finds nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -40,7 +40,7 @@ _TIME_WORDS = re.compile(
     re.IGNORECASE,
 )
 _FORMATS: dict[str, re.Pattern[str]] = {
-    "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    "email": re.compile(r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"),
     "uri": re.compile(r"(?:https?|ftp|s3|gs|file)://[^\s，。、\"'<>）)]+|\bwww\.[^\s，。、\"'<>）)]+"),
     "date": _DATE_WORDS,
     "date-time": re.compile(f"(?:{_DATE_WORDS.pattern})|(?:{_TIME_WORDS.pattern})", re.IGNORECASE),
@@ -155,7 +155,7 @@ def find_number(facts: RequestFacts) -> str | None:
     return facts.numbers[0].replace(",", "") if facts.numbers else None
 
 
-def valid_value(value: Any, schema: dict[str, Any]) -> bool:
+def valid_value(value: Any, schema: Mapping[str, Any]) -> bool:
     """Check a given value against the plain parts of its schema: type, enum, pattern. Unknown parts pass."""
     if value is None:
         return False

@@ -112,6 +112,8 @@ _BREAK = re.compile(
     r"[，,]\s*并(?=[\u4e00-\u9fff]))\s*",
     re.IGNORECASE,
 )
+_SPACES = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r" ?(?:\n ?)+")
 _AND_VERB = re.compile(rf"[,，]?\s+and\s+(?=(?:{_WRITE_EN}|{_READ_EN})\b)", re.IGNORECASE)
 _COMMA_VERB = re.compile(rf",\s+(?=(?:{_WRITE_EN}|{_READ_EN})\b)", re.IGNORECASE)
 _ZH_COMMA = re.compile(
@@ -160,7 +162,8 @@ def split_clauses(text: str) -> tuple[str, ...]:
 
     A piece too short to stand alone (under 2 words, or under 4 Chinese characters) joins the piece before it.
     """
-    pieces = [text]
+    # Runs of white space carry nothing, and patterns that begin with optional white space would try every split of one.
+    pieces = [_LINES.sub("\n", _SPACES.sub(" ", text))]
     for pattern in (_BREAK, _AND_VERB, _COMMA_VERB, _ZH_COMMA):
         pieces = [part for piece in pieces for part in pattern.split(piece) if part and part.strip()]
     clauses: list[str] = []

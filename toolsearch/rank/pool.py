@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from toolsearch.analysis.analyzer import analyze, han_share
 from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.explain import Reason, ReasonCode
+from toolsearch.explain import ReasonCode, Why
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import LexicalIndex
 from toolsearch.index.names import NameIndex
 from toolsearch.query import Mode, SignalName
-from toolsearch.rank.evidence import Situation, boundary_of
+from toolsearch.rank.boundary import Boundary
+from toolsearch.rank.evidence import Situation
 from toolsearch.rank.intent import Intent
 from toolsearch.rank.recall import Lanes, Probe, Recalled, Relevance, recall, relevance
 
@@ -77,13 +78,13 @@ def make_probes(
     )
 
 
-def named_tools(text: str, *, names: NameIndex, docs: DocSet) -> dict[int, tuple[float, Reason]]:
+def named_tools(text: str, *, names: NameIndex, docs: DocSet) -> dict[int, tuple[float, Why]]:
     """Return DocId -> (least relevance, reason) of the visible tools that a request names."""
-    found: dict[int, tuple[float, Reason]] = {}
+    found: dict[int, tuple[float, Why]] = {}
     for doc_id, kind in names.match(text, docs=docs):
         code = ReasonCode.NAME_PREFIX if kind == "prefix" else ReasonCode.EXACT_NAME
         words = {"exact": "its name", "alias": "an alias of it", "prefix": "the start of its name and of no other"}
-        found[doc_id] = (NAMED_RELEVANCE[kind], Reason(code=code, text=f"the request says {words[kind]}"))
+        found[doc_id] = (NAMED_RELEVANCE[kind], Why(code, f"the request says {words[kind]}"))
     return found
 
 
@@ -133,23 +134,24 @@ def choose_pool(
     return sorted(chosen)
 
 
-def neighbours(pool: Sequence[int], *, situation: Situation) -> dict[int, Reason]:
+def neighbours(pool: Sequence[int], *, hits: Mapping[int, Boundary], situation: Situation) -> dict[int, Why]:
     """Return DocId -> reason of recalled neighbours that the best documents point at.
 
     A document points at its adjacent tools when the request runs into one of its negative boundaries.
+
+    Args:
+        pool: Documents that will be scored.
+        hits: DocId -> the boundary the request runs into.
+        situation: The request against the view.
     """
-    found: dict[int, Reason] = {}
+    found: dict[int, Why] = {}
     ranked = sorted(pool, key=lambda doc_id: (-situation.relevance.total[situation.column(doc_id)], doc_id))
     for doc_id in ranked[:NEIGHBOUR_SOURCES]:
-        at = situation.column(doc_id)
-        if boundary_of(doc_id, at, int(situation.relevance.probe[at]), situation=situation) is None:
+        if doc_id not in hits:
             continue
         for name, when in situation.contracts[doc_id].selection.adjacent_tools.items():
             for neighbour in situation.columns.by_name.get(name, ()):
-                if (
-                    situation.docs.mask[neighbour]
-                    and situation.recalled.doc_ids[situation.column(neighbour)] == neighbour
-                ):
+                if situation.docs.mask[neighbour] and situation.recalled_at(neighbour):
                     text = f"{situation.columns.refs[doc_id]} points here: {when[:160]}"
-                    found.setdefault(neighbour, Reason(code=ReasonCode.ADJACENT_TOOL, text=text))
+                    found.setdefault(neighbour, Why(ReasonCode.ADJACENT_TOOL, text))
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolsearch.contract import ToolContract
-from toolsearch.explain import Reason, ReasonCode
+from toolsearch.explain import ReasonCode, Why
 from toolsearch.rank.extract import (
     RequestFacts,
     find_enum,
@@ -24,7 +24,6 @@ from toolsearch.rank.extract import (
     shape,
     valid_value,
 )
-from toolsearch.result import InputState, MissingInput
 
 AT_HAND, OBTAINABLE, ASK, FORBIDDEN = 1.0, 0.6, 0.3, 0.0
 
@@ -62,12 +61,57 @@ class InputField:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """A required input that is not at hand.
+
+    Attributes:
+        obtain_from: Refs of visible read-only producers; without any, only the user can say.
+        forbidden: Must not be guessed.
+    """
+
+    field: str
+    obtain_from: tuple[str, ...]
+    forbidden: bool
+
+    @property
+    def ask(self) -> bool:
+        """Tell whether only the user can say."""
+        return not self.obtain_from
+
+
+@dataclass(frozen=True, slots=True)
 class Readiness:
-    """The signal of one tool for one request."""
+    """The signal of one tool for one request.
+
+    Attributes:
+        value: In [0, 1].
+        required: How many inputs are required.
+        ready: Field -> value given or found in the request.
+        missing: The others, less those that any request supplies by itself.
+    """
 
     value: float
-    state: InputState
-    reason: Reason
+    required: int
+    ready: Mapping[str, Any]
+    missing: tuple[Missing, ...]
+
+    def why(self) -> Why:
+        """Return the reason for the value."""
+        if self.required == 0:
+            return Why(ReasonCode.NO_INPUTS_NEEDED, "needs no input")
+        if not self.missing:
+            found = ", ".join(f"{name}={str(value)[:60]}" for name, value in self.ready.items())
+            text = f"all {self.required} required inputs are at hand" + (f": {found}" if found else "")
+            return Why(ReasonCode.INPUTS_READY, text)
+        forbidden = [item.field for item in self.missing if item.forbidden and item.ask]
+        if forbidden:
+            text = f"must not be guessed and is not stated: {', '.join(forbidden)}"
+            return Why(ReasonCode.INPUT_FORBIDDEN, text)
+        asked = [item.field for item in self.missing if item.ask]
+        if not asked:
+            text = "; ".join(f"{item.field} can come from {item.obtain_from[0]}" for item in self.missing)
+            return Why(ReasonCode.INPUTS_OBTAINABLE, text)
+        return Why(ReasonCode.INPUTS_MISSING, f"must be asked: {', '.join(asked)}")
 
 
 def input_fields(contract: ToolContract) -> tuple[InputField, ...]:
@@ -84,7 +128,7 @@ def _input_field(name: str, schema: Any, contract: ToolContract) -> InputField:
     pattern = spec["pattern"] if isinstance(spec.get("pattern"), str) else ""
     form = spec["format"] if isinstance(spec.get("format"), str) else ""
     shapes = frozenset(shape(value) for value in _examples(name, spec, contract) if any(c.isdigit() for c in value))
-    numeric = spec.get("type") in {"integer", "number"}
+    numeric = _numeric(spec.get("type"))
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
     forbidden = name in contract.input.forbidden_inference_fields
     clarify = name in contract.input.clarification_fields
@@ -102,6 +146,13 @@ def _input_field(name: str, schema: Any, contract: ToolContract) -> InputField:
         clarify=clarify,
         free=not (searchable or forbidden or clarify or re.search(r"(?:^|_)date$", snake)),
     )
+
+
+def _numeric(kind: Any) -> bool:
+    """Tell whether a JSON Schema type is a number, or a number and null."""
+    kinds = kind if isinstance(kind, list) else [kind]
+    named = [part for part in kinds if part != "null"]
+    return bool(named) and all(part in ("integer", "number") for part in named)
 
 
 def _examples(name: str, spec: dict[str, Any], contract: ToolContract) -> list[str]:
@@ -141,13 +192,11 @@ def assess(
         given: Values the harness already has, by input name.
         producers: Visible read-only producers of an entity.
     """
-    if not fields:
-        return Readiness(1.0, InputState(), Reason(code=ReasonCode.NO_INPUTS_NEEDED, text="needs no input"))
     ready: dict[str, Any] = {}
-    missing: list[MissingInput] = []
+    missing: list[Missing] = []
     total = 0.0
     for field in fields:
-        if field.name in given and valid_value(given[field.name], dict(field.schema)):
+        if field.name in given and valid_value(given[field.name], field.schema):
             ready[field.name] = given[field.name]
             total += AT_HAND
             continue
@@ -158,32 +207,8 @@ def assess(
         elif field.free or (field.has_default and not field.forbidden):
             total += AT_HAND
         else:
-            total += _missing(field, producers=producers, into=missing)
-    value = total / len(fields)
-    return Readiness(value, InputState(ready=ready, missing=tuple(missing)), _reason(missing, ready, len(fields)))
-
-
-def _missing(field: InputField, *, producers: Producers, into: list[MissingInput]) -> float:
-    sources = producers(field.name)
-    into.append(
-        MissingInput(field=field.name, ask=not sources, obtain_from=sources, forbidden_to_infer=field.forbidden)
-    )
-    if sources:
-        return OBTAINABLE
-    return FORBIDDEN if field.forbidden else ASK
-
-
-def _reason(missing: list[MissingInput], ready: Mapping[str, Any], required: int) -> Reason:
-    if not missing:
-        found = ", ".join(f"{name}={str(value)[:60]}" for name, value in ready.items())
-        text = f"all {required} required inputs are at hand" + (f": {found}" if found else "")
-        return Reason(code=ReasonCode.INPUTS_READY, text=text)
-    forbidden = [item.field for item in missing if item.forbidden_to_infer and item.ask]
-    if forbidden:
-        text = f"must not be guessed and is not stated: {', '.join(forbidden)}"
-        return Reason(code=ReasonCode.INPUT_FORBIDDEN, text=text)
-    if all(not item.ask for item in missing):
-        text = "; ".join(f"{item.field} can come from {item.obtain_from[0]}" for item in missing)
-        return Reason(code=ReasonCode.INPUTS_OBTAINABLE, text=text)
-    asked = ", ".join(item.field for item in missing if item.ask)
-    return Reason(code=ReasonCode.INPUTS_MISSING, text=f"must be asked: {asked}")
+            sources = producers(field.name)
+            missing.append(Missing(field.name, sources, field.forbidden))
+            total += OBTAINABLE if sources else FORBIDDEN if field.forbidden else ASK
+    value = total / len(fields) if fields else 1.0
+    return Readiness(value, len(fields), ready, tuple(missing))

@@ -15,43 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolsearch.config import Profile
-from toolsearch.explain import Explanation, Reason, SignalValue
+from toolsearch.explain import Explanation, Part, Tell, Why
 from toolsearch.query import SIGNAL_NAMES, SignalName
 from toolsearch.rank.readiness import Readiness
 from toolsearch.rank.signals import Signal
 
 RELEVANCE_SIGNALS: tuple[SignalName, ...] = ("semantic", "lexical", "experience")
 CONTEXT_SIGNALS: tuple[SignalName, ...] = ("input_readiness", "reliability", "freshness", "cost")
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One scored document.
-
-    Attributes:
-        relevance: In [0, 1], after penalties, before context: what the floor is compared with.
-        clauses: Clauses of the request it answers, from 0.
-    """
-
-    doc_id: int
-    score: float
-    relevance: float
-    signals: Mapping[str, SignalValue]
-    reasons: tuple[Reason, ...]
-    cautions: tuple[Reason, ...]
-    readiness: Readiness
-    clauses: tuple[int, ...] = ()
-
-    def explanation(self, *, title: str) -> Explanation:
-        """Return the score as a tree: the contributions sum up to it."""
-        parts = tuple(
-            Explanation(
-                value=part.contribution,
-                description=f"{name}: value {part.value:.4f}, weight {part.weight:.4f}",
-            )
-            for name, part in self.signals.items()
-        )
-        return Explanation(value=self.score, description=title, details=parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +40,63 @@ class Evidence:
     doc_id: int
     signals: Mapping[SignalName, Signal]
     spoke: frozenset[SignalName]
-    named: tuple[float, Reason] | None
-    penalties: tuple[tuple[str, float, Reason], ...]
-    notes: tuple[Reason, ...]
-    cautions: tuple[Reason, ...]
+    named: tuple[float, Why] | None
+    penalties: tuple[tuple[str, float, Tell], ...]
+    notes: tuple[Why, ...]
+    cautions: tuple[Why, ...]
     readiness: Readiness
     clauses: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One scored document.
+
+    Attributes:
+        relevance: In [0, 1], after penalties, before context: what the floor is compared with.
+        evidence: What it was computed from.
+        clauses: Clauses of the request it answers, from 0.
+    """
+
+    doc_id: int
+    score: float
+    relevance: float
+    signals: Mapping[str, Part]
+    evidence: Evidence
+    clauses: tuple[int, ...]
+
+    @property
+    def readiness(self) -> Readiness:
+        """Return which inputs are at hand."""
+        return self.evidence.readiness
+
+    def reasons(self) -> tuple[Why, ...]:
+        """Return the reasons, largest contribution first; signals that took no part say nothing."""
+        evidence, parts = self.evidence, self.signals
+        told = sorted(
+            (name for name in SIGNAL_NAMES if parts[name].weight > 0),
+            key=lambda name: (-parts[name].contribution, SIGNAL_NAMES.index(name)),
+        )
+        named = (evidence.named[1],) if evidence.named else ()
+        seen: dict[str, Why] = {}
+        for reason in (*named, *evidence.notes, *(evidence.signals[name].why() for name in told)):
+            seen.setdefault(reason.code, reason)
+        return tuple(seen.values())
+
+    def cautions(self) -> tuple[Why, ...]:
+        """Return what speaks against the tool or must be known before calling it."""
+        return (*(why() for _, _, why in self.evidence.penalties), *self.evidence.cautions)
+
+    def explanation(self, *, title: str) -> Explanation:
+        """Return the score as a tree: the contributions sum up to it."""
+        parts = tuple(
+            Explanation(
+                value=part.contribution,
+                description=f"{name}: value {part.value:.4f}, weight {part.weight:.4f}",
+            )
+            for name, part in self.signals.items()
+        )
+        return Explanation(value=self.score, description=title, details=parts)
 
 
 def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, float]) -> Scored:
@@ -92,43 +113,28 @@ def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, 
         total = norm + context_total
         unit, gate = (1.0 / total, 1.0) if total > 0 else (0.0, 1.0)
         per_relevance = unit
-    parts: dict[str, SignalValue] = {}
+    parts: dict[str, Part] = {}
     for name in SIGNAL_NAMES:
         factor = (per_relevance if name in evidence.spoke else 0.0) if name in RELEVANCE_SIGNALS else unit * gate
         value = evidence.signals[name].value
         weight = weights[name] if name in evidence.spoke or name in CONTEXT_SIGNALS else 0.0
-        parts[name] = SignalValue(value=value, weight=weight, contribution=factor * weight * value)
+        parts[name] = Part(value, weight, factor * weight * value)
     if evidence.named:
         lifted = lift * (unit if profile.gated else 1.0)
-        parts["named"] = SignalValue(value=evidence.named[0], weight=1.0, contribution=lifted)
+        parts["named"] = Part(evidence.named[0], 1.0, lifted)
     raw = min(1.0, sum(part.contribution for part in parts.values()))
     keep = 1.0
     for penalty, share, _ in evidence.penalties:
-        parts[penalty] = SignalValue(value=share, weight=1.0, contribution=-raw * keep * share)
+        parts[penalty] = Part(share, 1.0, -raw * keep * share)
         keep *= 1.0 - share
     return Scored(
         doc_id=evidence.doc_id,
         score=max(0.0, raw * keep),
         relevance=(relevance + lift) * keep,
         signals=parts,
-        reasons=_reasons(evidence, parts),
-        cautions=(*(reason for _, _, reason in evidence.penalties), *evidence.cautions),
-        readiness=evidence.readiness,
+        evidence=evidence,
         clauses=evidence.clauses,
     )
-
-
-def _reasons(evidence: Evidence, parts: Mapping[str, SignalValue]) -> tuple[Reason, ...]:
-    """Return the reasons, largest contribution first; signals that took no part say nothing."""
-    named = (evidence.named[1],) if evidence.named else ()
-    told = sorted(
-        (name for name in SIGNAL_NAMES if parts[name].weight > 0),
-        key=lambda name: (-parts[name].contribution, SIGNAL_NAMES.index(name)),
-    )
-    seen: dict[str, Reason] = {}
-    for reason in (*named, *evidence.notes, *(evidence.signals[name].reason for name in told)):
-        seen.setdefault(reason.code, reason)
-    return tuple(seen.values())
 
 
 def rerank(

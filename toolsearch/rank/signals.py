@@ -7,13 +7,14 @@ Context signals (reliability, freshness, cost; input readiness has a module of i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.explain import Reason, ReasonCode
+from toolsearch.explain import ReasonCode, Tell, Why
 from toolsearch.index.columns import COST_CLASSES, Columns
 from toolsearch.rank.intent import FreshnessNeed
 
@@ -29,10 +30,10 @@ _COST_OF_CLASS = (0.0, 0.2, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One bounded number with its reason."""
+    """One bounded number, and the reason for it, told on demand."""
 
     value: float
-    reason: Reason
+    why: Tell
 
 
 def calibrate(cosines: NDArray[np.float64], *, encoder: EncoderInfo) -> NDArray[np.float64]:
@@ -41,20 +42,35 @@ def calibrate(cosines: NDArray[np.float64], *, encoder: EncoderInfo) -> NDArray[
     return np.asarray(np.clip((cosines - encoder.cosine_floor) / span, 0.0, 1.0), dtype=np.float64)
 
 
-def semantic(value: float, *, cosine: float, by_example: str | None) -> Signal:
+def semantic(value: float, *, cosine: float, example: Callable[[], str] | None) -> Signal:
     """Say how close the request is to the contract, or to one of its examples."""
-    if by_example is not None:
-        text = f"close to the example request {_short(by_example)} (cosine {cosine:.2f})"
-        return Signal(value, Reason(code=ReasonCode.SIMILAR_REQUEST, text=text))
-    return Signal(value, Reason(code=ReasonCode.MEANING_MATCH, text=f"meaning is close (cosine {cosine:.2f})"))
+    if example is None:
+        return Signal(value, lambda: Why(ReasonCode.MEANING_MATCH, f"meaning is close (cosine {cosine:.2f})"))
+    return Signal(
+        value,
+        lambda: Why(
+            ReasonCode.SIMILAR_REQUEST, f"close to the example request {_short(example())} (cosine {cosine:.2f})"
+        ),
+    )
 
 
-def lexical(value: float, *, matched: tuple[str, ...], fields: tuple[str, ...]) -> Signal:
-    """Say which words of the request stand where in the contract."""
-    if not matched:
-        return Signal(value, Reason(code=ReasonCode.TEXT_MATCH, text="no word in common"))
-    text = f"has {', '.join(matched[:6])} in {', '.join(fields[:4])} ({value:.0%} of what the request could score)"
-    return Signal(value, Reason(code=ReasonCode.TEXT_MATCH, text=text))
+def lexical(value: float, *, matches: Callable[[], tuple[tuple[str, ...], tuple[str, ...]]]) -> Signal:
+    """Say which words of the request stand where in the contract.
+
+    Args:
+        value: Share of what the request could score.
+        matches: Returns the words found, and the fields they stand in.
+    """
+
+    def why() -> Why:
+        words, fields = matches()
+        if not words:
+            return Why(ReasonCode.TEXT_MATCH, "no word in common")
+        where = ", ".join(fields[:4])
+        text = f"has {', '.join(words[:6])} in {where} ({value:.0%} of what the request could score)"
+        return Why(ReasonCode.TEXT_MATCH, text)
+
+    return Signal(value, why)
 
 
 def reliability(*, successes: float, failures: float) -> Signal:
@@ -67,10 +83,11 @@ def reliability(*, successes: float, failures: float) -> Signal:
     seen = successes + failures
     value = (successes + PRIOR_WEIGHT * PRIOR_RATE) / (seen + PRIOR_WEIGHT)
     if seen < 0.5:
-        text = f"no recent outcomes; assumed {PRIOR_RATE:.0%}"
-        return Signal(value, Reason(code=ReasonCode.RELIABILITY_UNKNOWN, text=text))
+        return Signal(
+            value, lambda: Why(ReasonCode.RELIABILITY_UNKNOWN, f"no recent outcomes; assumed {PRIOR_RATE:.0%}")
+        )
     code = ReasonCode.RELIABLE if value >= PRIOR_RATE else ReasonCode.UNRELIABLE
-    return Signal(value, Reason(code=code, text=f"success rate {value:.0%} over about {seen:.0f} recent outcomes"))
+    return Signal(value, lambda: Why(code, f"success rate {value:.0%} over about {seen:.0f} recent outcomes"))
 
 
 def freshness(columns: Columns, doc_id: int, *, need: FreshnessNeed | None) -> Signal:
@@ -80,34 +97,40 @@ def freshness(columns: Columns, doc_id: int, *, need: FreshnessNeed | None) -> S
     """
     staleness = float(columns.staleness[doc_id])
     if need is None:
-        return Signal(1.0, Reason(code=ReasonCode.FRESH_ENOUGH, text="the request asks for no particular freshness"))
+        return Signal(1.0, lambda: Why(ReasonCode.FRESH_ENOUGH, "the request asks for no particular freshness"))
     if math.isnan(staleness):
-        text = f"{need.phrase!r} asks for fresh data; how fresh these are is not stated"
-        return Signal(UNKNOWN_FRESHNESS, Reason(code=ReasonCode.FRESHNESS_UNKNOWN, text=text))
+        unknown = f"{need.phrase!r} asks for fresh data; how fresh these are is not stated"
+        return Signal(UNKNOWN_FRESHNESS, lambda: Why(ReasonCode.FRESHNESS_UNKNOWN, unknown))
     if staleness <= need.max_age_seconds:
-        text = f"data at most {_age(staleness)} old satisfy {need.phrase!r}"
-        return Signal(1.0, Reason(code=ReasonCode.FRESH_ENOUGH, text=text))
+        fresh = f"data at most {_age(staleness)} old satisfy {need.phrase!r}"
+        return Signal(1.0, lambda: Why(ReasonCode.FRESH_ENOUGH, fresh))
     value = max(0.0, 1.0 - math.log10(staleness / need.max_age_seconds) / 3.0)
-    text = f"data may be {_age(staleness)} old; {need.phrase!r} asks for at most {_age(need.max_age_seconds)}"
-    return Signal(value, Reason(code=ReasonCode.TOO_STALE, text=text))
+    stale = f"data may be {_age(staleness)} old; {need.phrase!r} asks for at most {_age(need.max_age_seconds)}"
+    return Signal(value, lambda: Why(ReasonCode.TOO_STALE, stale))
 
 
 def cost(columns: Columns, doc_id: int) -> Signal:
     """Return 1 - the mean of the known cost parts: class, latency, definition tokens, result rows; each in [0, 1]."""
-    parts = [_log_share(float(columns.tokens[doc_id]), low=100, high=4_000)]
-    words = [f"{int(columns.tokens[doc_id])} definition tokens"]
-    if (index := int(columns.cost_class[doc_id])) >= 0:
-        parts.append(_COST_OF_CLASS[index])
-        words.append(f"cost class {COST_CLASSES[index].value}")
-    if not math.isnan(latency := float(columns.latency[doc_id])):
+    tokens = int(columns.tokens[doc_id])
+    latency, rows = float(columns.latency[doc_id]), float(columns.result_rows[doc_id])
+    cost_class = int(columns.cost_class[doc_id])
+    parts = [_log_share(tokens, low=100, high=4_000)]
+    if cost_class >= 0:
+        parts.append(_COST_OF_CLASS[cost_class])
+    if not math.isnan(latency):
         parts.append(_log_share(latency, low=100, high=30_000))
-        words.append(f"typically {latency:.0f} ms")
-    if not math.isnan(rows := float(columns.result_rows[doc_id])):
+    if not math.isnan(rows):
         parts.append(_log_share(rows, low=100, high=100_000))
-        words.append(f"up to {rows:.0f} result rows")
     value = 1.0 - sum(parts) / len(parts)
-    code = ReasonCode.CHEAP if value >= 0.5 else ReasonCode.COSTLY
-    return Signal(value, Reason(code=code, text=", ".join(words)))
+
+    def why() -> Why:
+        words = [f"{tokens} definition tokens"]
+        words += [f"cost class {COST_CLASSES[cost_class].value}"] if cost_class >= 0 else []
+        words += [] if math.isnan(latency) else [f"typically {latency:.0f} ms"]
+        words += [] if math.isnan(rows) else [f"up to {rows:.0f} result rows"]
+        return Why(ReasonCode.CHEAP if value >= 0.5 else ReasonCode.COSTLY, ", ".join(words))
+
+    return Signal(value, why)
 
 
 def _log_share(value: float, *, low: float, high: float) -> float:
