@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -142,6 +145,18 @@ def test_han_share() -> None:
 @given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=20))
 def test_a_stem_is_never_empty(word: str) -> None:
     assert stem(word)
+
+
+def test_stems_of_many_threads_do_not_mix() -> None:
+    words = ["availability", "notifications", "categories", "connecting", "organisational", "running"] * 40
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            stems = list(threads.map(stem.__wrapped__, words))
+    finally:
+        sys.setswitchinterval(interval)
+    assert stems == [stem(word) for word in words]
 
 
 def test_identifier_words_keep_case() -> None:

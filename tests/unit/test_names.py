@@ -176,3 +176,31 @@ def test_any_text_names_only_visible_tools_once(text: str, visible: list[bool]) 
 @given(st.sampled_from(TOOLS), st.sampled_from(["{}", "`{}`", "use `{}` for order 7", "{}()"]))
 def test_every_name_is_found_when_written_as_one(tool: tuple[str, str, tuple[str, ...]], frame: str) -> None:
     assert (tool[1], "exact") in named(frame.format(tool[1]))
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "ask_codex",
+                "ask_c",
+                "`search`",
+                "orders.get",
+                "github",
+                "createIss",
+                "s3_up",
+                "docs/search",
+                "open_ticket",
+            ]
+        ),
+        max_size=4,
+    ),
+    st.lists(st.booleans(), min_size=len(TOOLS), max_size=len(TOOLS)),
+)
+def test_hidden_tools_change_nothing(mentions: list[str], visible: list[bool]) -> None:
+    text = " ".join(mentions)
+    kept = [at for at, shown in enumerate(visible) if shown]
+    alone = build_names([contract(*TOOLS[at]) for at in kept])
+    expected = alone.match(text, docs=DocSet.from_mask(np.ones(len(kept), dtype=np.bool_)))
+    found = INDEX.match(text, docs=DocSet.from_mask(np.array(visible)))
+    assert found == tuple(match._replace(doc_id=kept[match.doc_id]) for match in expected)
