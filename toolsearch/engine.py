@@ -39,6 +39,8 @@ from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
 POOL_LEAST, POOL_FACTOR = 24, 3
 """Documents scored in full: at least so many, and so many times the wanted candidates."""
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
@@ -344,8 +346,8 @@ class ToolIndex:
         state = self._live.state
         doc_id = state.resolve(outcome.ref, docs=state.views.of(principal).docs)
         now = datetime.now(UTC)
-        # An outcome from the future would make every earlier one look old.
-        at = min(outcome.at, now) if outcome.at is not None else now
+        # An outcome from the future would make every earlier one look old; one from before the epoch weighs nothing.
+        at = now if outcome.at is None else max(EPOCH, min(outcome.at, now))
         self._live.observe(
             outcome, ref=state.contracts[doc_id].ref, subject=principal.subject, tenant=principal.tenant, at=at
         )

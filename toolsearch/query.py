@@ -6,6 +6,7 @@ what the principal may see (`restrict`), never widen it.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from datetime import datetime
@@ -22,6 +23,9 @@ MAX_QUERY_CHARS = 8_000
 MAX_K = 100
 """Largest candidate count a request may ask for."""
 
+MAX_INPUT_DEPTH = 32
+"""Deepest nesting of a given input value."""
+
 Label = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 TraceId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
@@ -32,14 +36,36 @@ def _speaks(text: str) -> str:
     return re.sub(r"[\ud800-\udfff]", "�", text)
 
 
+def _is_json(value: Any, depth: int = 0) -> bool:
+    if depth > MAX_INPUT_DEPTH:
+        return False
+    if isinstance(value, dict):
+        return all(_is_json(key) and _is_json(part, depth + 1) for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return all(_is_json(part, depth + 1) for part in value)
+    if isinstance(value, str):
+        return not re.search(r"[\ud800-\udfff]", value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, int) and value.bit_length() <= 1_024)
+
+
+def _json_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
+    for name, value in inputs.items():
+        if not _is_json(value):
+            raise ValueError(
+                f"{name[:100]!r} is not plain JSON of at most {MAX_INPUT_DEPTH} levels (text, finite numbers, true, false, "
+                "null, arrays, objects); write dates and other values as text"
+            )
+    return inputs
+
+
 class Restriction(Frozen):
     """A narrowing of what is visible. An empty field narrows nothing; every stated one must hold."""
 
     servers: tuple[Label, ...] = ()
     domains: tuple[Label, ...] = ()
-    tools: tuple[Label, ...] = Field(
-        default=(), description="Tool names or `server/name`; others are not visible."
-    )
+    tools: tuple[Label, ...] = Field(default=(), description="Tool names or `server/name`; others are not visible.")
     exclude_tools: tuple[Label, ...] = ()
     max_side_effect: SideEffectField | None = None
 
@@ -85,9 +111,7 @@ class DefinitionFormat(StrEnum):
     MCP = "mcp"
 
 
-SignalName = Literal[
-    "semantic", "lexical", "experience", "input_readiness", "reliability", "freshness", "cost"
-]
+SignalName = Literal["semantic", "lexical", "experience", "input_readiness", "reliability", "freshness", "cost"]
 SIGNAL_NAMES: tuple[SignalName, ...] = (
     "semantic",
     "lexical",
@@ -106,23 +130,19 @@ class SearchRequest(Frozen):
 
     text: Annotated[str, StringConstraints(max_length=MAX_QUERY_CHARS), AfterValidator(_speaks)]
     k: int | None = Field(default=None, ge=1, le=MAX_K, description="At most this many; None = by situation.")
-    inputs: dict[str, Any] = Field(default_factory=dict, description="Parameter values already at hand.")
+    inputs: Annotated[dict[str, Any], AfterValidator(_json_inputs)] = Field(
+        default_factory=dict, description="Parameter values already at hand, as plain JSON."
+    )
     restrict: Restriction | None = Field(default=None, description="Narrows the principal for this request.")
     mode: Mode = Mode.HYBRID
     profile: Literal["default", "seed"] = "default"
-    weights: dict[SignalName, WeightValue] = Field(
-        default_factory=dict, description="Overrides of the profile."
-    )
+    weights: dict[SignalName, WeightValue] = Field(default_factory=dict, description="Overrides of the profile.")
     token_budget: int | None = Field(default=None, ge=0, le=10_000_000)
     detail: Detail = Detail.FULL
     format: DefinitionFormat = DefinitionFormat.NATIVE
-    always_on: tuple[Label, ...] = Field(
-        default=(), description="Tool names or refs listed apart, if visible."
-    )
+    always_on: tuple[Label, ...] = Field(default=(), description="Tool names or refs listed apart, if visible.")
     loaded: tuple[Label, ...] = Field(default=(), description="Refs the model already has.")
-    now: AwareDatetime | None = Field(
-        default=None, description="The moment of the request; None = the clock."
-    )
+    now: AwareDatetime | None = Field(default=None, description="The moment of the request; None = the clock.")
     trace_id: TraceId | None = None
 
 
