@@ -1,5 +1,5 @@
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -12,8 +12,8 @@ from toolsearch.store.registry import Registry
 T0 = datetime(2026, 9, 17, tzinfo=UTC)
 
 
-def row(trace_id, *, answer="{}"):
-    return DecisionRow(trace_id=trace_id, at=T0, subject="ann", request="{}", answer=answer)
+def row(trace_id, *, answer="{}", at=T0):
+    return DecisionRow(trace_id=trace_id, at=at, subject="ann", request="{}", answer=answer)
 
 
 @pytest.fixture
@@ -54,11 +54,12 @@ def test_find_sees_records_that_are_held_back_the_newest_first(registry):
 def test_old_records_are_pruned_on_the_way(registry, monkeypatch):
     monkeypatch.setattr(journal_module, "PRUNE_EVERY", 4)
     journal = Journal(registry, capacity=2, max_rows=3)
-    for number in range(12):
+    for number in range(14):
         journal.append(row(f"t{number}"))
+        assert kept(registry) < 3 + 4
     assert kept(registry) == 3
-    assert registry.decision("t11") is not None
-    assert registry.decision("t8") is None
+    assert registry.decision("t13") is not None
+    assert registry.decision("t10") is None
 
 
 def test_a_registry_that_cannot_be_written_stops_no_search_and_loses_only_the_oldest(registry):
@@ -93,3 +94,21 @@ def test_threads_lose_nothing(registry):
     journal.close()
     assert kept(registry) == 200
     assert all(registry.decision(f"t-{n}-{i}") for n in range(4) for i in (0, 49))
+
+
+def test_the_first_batch_drops_records_past_their_age(registry):
+    registry.record_decisions([row("old", at=T0 - timedelta(days=8)), row("young", at=T0 - timedelta(days=6))])
+    journal = Journal(registry, capacity=10, max_age_days=7)
+    journal.append(row("new"))
+    journal.close()
+    assert registry.decision("old") is None
+    assert registry.decision("young") is not None
+    assert registry.decision("new") is not None
+
+
+def test_an_odd_character_holds_up_no_batch(registry):
+    journal = Journal(registry, capacity=2)
+    journal.append(row("t1", answer="\ud800!"))
+    journal.append(row("t2"))
+    assert registry.decision("t1").answer == "?!"
+    assert kept(registry) == 2

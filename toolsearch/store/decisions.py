@@ -51,8 +51,8 @@ def add_decisions(connection: Connection, rows: Sequence[DecisionRow]) -> None:
             "decided_at": utc_array([row.at for row in rows]),
             "subject": [row.subject for row in rows],
             "tenant": [row.tenant for row in rows],
-            "request": [row.request for row in rows],
-            "answer": [row.answer for row in rows],
+            "request": [_storable(row.request) for row in rows],
+            "answer": [_storable(row.answer) for row in rows],
         },
     )
 
@@ -95,3 +95,8 @@ def prune_decisions(connection: Connection, *, max_rows: int = MAX_DECISIONS, be
         [max_rows, None if before is None else to_utc(before)],
     )
     return int(deleted)
+
+
+def _storable(text: str) -> str:
+    """Return the text with lone surrogates replaced: one odd record must not hold up its batch."""
+    return text.encode("utf-8", "replace").decode()

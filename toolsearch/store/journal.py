@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from datetime import timedelta
 
 from toolsearch.errors import IndexStateError
-from toolsearch.store.decisions import MAX_DECISIONS, DecisionRow
+from toolsearch.store.decisions import MAX_DECISION_AGE_DAYS, MAX_DECISIONS, DecisionRow
 from toolsearch.store.registry import Registry
 
 CAPACITY = 128
@@ -29,12 +30,20 @@ class Journal:
         lost: Records given up because the registry could not be written.
     """
 
-    def __init__(self, registry: Registry, *, capacity: int = CAPACITY, max_rows: int = MAX_DECISIONS) -> None:
-        self._registry, self._capacity, self._max_rows = registry, capacity, max_rows
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        capacity: int = CAPACITY,
+        max_rows: int = MAX_DECISIONS,
+        max_age_days: float = MAX_DECISION_AGE_DAYS,
+    ) -> None:
+        self._registry, self._capacity = registry, capacity
+        self._max_rows, self._max_age = max_rows, timedelta(days=max_age_days)
         self._pending: list[DecisionRow] = []
-        self._since_prune = 0
+        self._since_prune = PRUNE_EVERY  # the first batch prunes: quiet servers may never reach another
         self.lost = 0
-        self._lock = threading.Lock()  # guards the two above; never held while the disk is waited for
+        self._lock = threading.Lock()  # guards the three above; never held while the disk is waited for
         self._writing = threading.Lock()  # keeps batches in order
 
     def append(self, row: DecisionRow) -> None:
@@ -74,7 +83,7 @@ class Journal:
                 prune = self._since_prune >= PRUNE_EVERY
                 self._since_prune = 0 if prune else self._since_prune
             if prune:
-                self._registry.prune_decisions(max_rows=self._max_rows)
+                self._registry.prune_decisions(max_rows=self._max_rows, before=batch[-1].at - self._max_age)
 
     def find(self, trace_id: str) -> DecisionRow | None:
         """Return the newest record of a trace_id, or None; writes nothing."""
