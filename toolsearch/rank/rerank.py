@@ -102,8 +102,9 @@ class Scored:
 def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, float]) -> Scored:
     """Return the score of one document with all contributions; they sum up to the score."""
     context_total = sum(weights[name] for name in CONTEXT_SIGNALS)
-    norm = sum(weights[name] for name in RELEVANCE_SIGNALS if name in evidence.spoke)
-    plain = sum(weights[name] * evidence.signals[name].value for name in evidence.spoke)
+    spoke = [name for name in RELEVANCE_SIGNALS if name in evidence.spoke]
+    norm = sum(weights[name] for name in spoke)
+    plain = sum(weights[name] * evidence.signals[name].value for name in spoke)
     relevance = plain / norm if norm > 0 else 0.0
     lift = max(0.0, evidence.named[0] - relevance) if evidence.named else 0.0
     if profile.gated:
@@ -120,8 +121,15 @@ def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, 
         weight = weights[name] if name in evidence.spoke or name in CONTEXT_SIGNALS else 0.0
         parts[name] = Part(value, weight, factor * weight * value)
     if evidence.named:
-        lifted = lift * (unit if profile.gated else 1.0)
-        parts["named"] = Part(evidence.named[0], 1.0, lifted)
+        # What the lift makes up for counts as much as relevance does: else a better match could lower the score.
+        room = (
+            unit
+            if profile.gated
+            else unit * norm
+            if norm > 0
+            else 1.0 - sum(part.contribution for part in parts.values())
+        )
+        parts["named"] = Part(evidence.named[0], 1.0, lift * room)
     raw = min(1.0, sum(part.contribution for part in parts.values()))
     keep = 1.0
     for penalty, share, _ in evidence.penalties:
