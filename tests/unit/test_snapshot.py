@@ -114,6 +114,16 @@ def test_catalog_changes_leave_the_old_one_alone():
     assert len(old) == 3
 
 
+def test_keys_in_another_order_are_the_same_contract_and_the_first_order_stays():
+    first, second = (
+        ToolContract.model_validate({"identity": {"name": "a"}, "input": {"schema": {"properties": properties}}})
+        for properties in ({"x": {}, "b": {}}, {"b": {}, "x": {}})
+    )
+    catalog = Catalog.of([first]).changed([second], [second.ref])
+    assert list(catalog[0].input_schema["properties"]) == ["x", "b"]
+    assert catalog.lines == Catalog.of([first]).lines
+
+
 def test_catalog_refuses_one_ref_with_two_contents():
     assert len(Catalog.of([TOOLS[0], TOOLS[0]])) == 1
     with pytest.raises(ContractError, match=r"s/a@1 is given twice"):

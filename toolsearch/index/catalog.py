@@ -59,8 +59,10 @@ class Catalog(Sequence[ToolContract]):
         Raises:
             ContractError: If one ref is given twice with different content.
         """
-        wanted = by_ref(upserts)
-        gone = {*removals, *wanted}
+        given = by_ref(upserts)
+        # The same fingerprint may come with keys in another order; what is stored stays, as in the registry.
+        wanted = {ref: contract for ref, contract in given.items() if not self._holds(contract)}
+        gone = {*removals, *wanted} - (given.keys() - wanted.keys())
         rows: list[tuple[ToolRef, str, bytes, int, ToolContract | None]] = [
             row
             for row in zip(self.refs, self.fingerprints, self.lines, self.tokens, self._parsed, strict=True)
@@ -78,6 +80,10 @@ class Catalog(Sequence[ToolContract]):
             tokens=[row[3] for row in rows],
             parsed=[row[4] for row in rows],
         )
+
+    def _holds(self, contract: ToolContract) -> bool:
+        doc_id = self._ids.get(contract.ref)
+        return doc_id is not None and self.fingerprints[doc_id] == contract.fingerprint
 
     def kept_from(self, other: Catalog) -> NDArray[np.int32]:
         """Return int32[len(self)]: the DocId in `other` of the same ref and fingerprint, or -1."""
