@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from toolsearch.contract import ToolContract
+from toolsearch.export.shapes import definition
 from toolsearch.query import DefinitionFormat, Detail
 
 ASCII_PER_TOKEN = 4
@@ -36,7 +37,5 @@ def json_tokens(data: Any) -> int:
 
 def definition_tokens(contract: ToolContract, *, api_name: str = "") -> int:
     """Return the estimated cost of the full OpenAI-shaped definition, under the tool's own name or `api_name`."""
-    from toolsearch.export import definition
-
     name = api_name or contract.identity.name
     return json_tokens(definition(contract, format=DefinitionFormat.OPENAI, detail=Detail.FULL, api_name=name))

@@ -25,8 +25,9 @@ from toolsearch.contract import (
     Selection,
     ToolContract,
 )
-from toolsearch.errors import ContractError
-from toolsearch.ingest.documents import Document, Path, decode, parse
+from toolsearch.errors import ContractError, UnresolvedReference
+from toolsearch.ingest.documents import decode, parse
+from toolsearch.ingest.places import Document, Path, placed
 from toolsearch.ingest.refs import inline_refs
 
 SECTIONS: dict[str, type[BaseModel]] = {
@@ -179,8 +180,10 @@ def _with_schemas(
         if isinstance(schema, str):
             schema = _named_schema(schema, folders=folders)
         if isinstance(schema, dict):
-            where = f"{source}:{document.place((*path, section, 'schema'))}"
-            schema = inline_refs(schema, source=where)
+            try:
+                schema = inline_refs(schema, source="")
+            except UnresolvedReference as error:
+                raise placed(error, source=source, path=document.place((*path, section, "schema"))) from None
         if schema is not None and schema is not part.schema_:
             update[section] = part.model_copy(update={"schema_": schema})
     return contract.model_copy(update=update) if update else contract

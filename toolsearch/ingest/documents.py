@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 from toolsearch.errors import ContractError
-from toolsearch.ingest.yaml_events import compose_yaml, yaml_places
+from toolsearch.ingest.places import Document, Path, SourceText, Syntax, json_duplicate, line_of, pointer
+from toolsearch.ingest.yaml_events import compose_yaml
 
 MAX_BYTES = 64 * 1024 * 1024
 """Largest file or text that is read."""
@@ -27,51 +27,7 @@ MAX_DEPTH = 64
 MAX_NODES = 5_000_000
 """Most values in one document."""
 
-Path = tuple[str | int, ...]
-"""Place inside parsed data: keys and list indices from the root."""
-
-Syntax = Literal["json", "jsonl", "yaml"]
-
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One parsed document of an input.
-
-    Attributes:
-        data: Plain data: dict, list, str, int, float, bool or None.
-        text: The text it was read from; empty for data handed in as objects.
-        syntax: How it was written, or None for objects.
-        index: Number of the document in a multi-document YAML text.
-        line: Line of a JSONL document, from 1; 0 otherwise.
-    """
-
-    data: Any
-    text: str = ""
-    syntax: Syntax | None = None
-    index: int = 0
-    line: int = 0
-
-    def place(self, path: Path) -> str:
-        """Return where a value stands: `line:column` in YAML, pointer and line in JSON, the line in JSONL."""
-        spot = pointer(path)
-        if self.syntax == "jsonl":
-            return f"line {self.line}" + (f", {spot}" if spot else "")
-        if self.syntax == "yaml":
-            places = dict(yaml_places(self.text))
-            line, column = places.get((self.index, *path), (1, 1))
-            return f"{line}:{column}"
-        if self.syntax == "json":
-            offset = next((at for found, at in _json_places(self.text) if found == path), 0)
-            return f"{spot or '/'} (line {self.text.count(chr(10), 0, offset) + 1})"
-        return spot or "/"
-
-
-def pointer(path: Path) -> str:
-    """Return the RFC 6901 JSON pointer of a path; the root is the empty string."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
 
 
 def decode(data: bytes | str, *, source: str) -> str:
@@ -115,9 +71,10 @@ def parse(text: str, *, source: str, syntax: Syntax | None = None) -> tuple[list
     if syntax == "jsonl":
         return _parse_lines(text, source=source)
     if syntax == "json":
-        return [Document(_parse_json(text, source=source), text, "json")], []
+        return [Document(_parse_json(text, source=source), SourceText(text, "json"))], []
     documents = compose_yaml(text, source=source, max_depth=MAX_DEPTH)
-    return [Document(data, text, "yaml", index) for index, data in enumerate(documents)], []
+    whole = SourceText(text, "yaml")
+    return [Document(data, whole, index) for index, data in enumerate(documents)], []
 
 
 def check_tree(data: Any, *, source: str) -> None:
@@ -180,7 +137,9 @@ def _parse_lines(text: str, *, source: str) -> tuple[list[Document], list[Contra
         if not line.strip():
             continue
         try:
-            documents.append(Document(_parse_json(line, source=source, line=number), line, "jsonl", line=number))
+            documents.append(
+                Document(_parse_json(line, source=source, line=number), SourceText(line, "jsonl"), line=number)
+            )
         except ContractError as error:
             faults.append(error)
     return documents, faults
@@ -207,8 +166,8 @@ def _parse_json(text: str, *, source: str, line: int = 0) -> Any:
     except json.JSONDecodeError as error:
         raise fail(f"is not JSON: {error.msg}", at=f"{error.lineno}:{error.colno}") from None
     except _DuplicateKey as error:
-        path, offset = _json_duplicate(text)
-        where = f"{pointer(path)} (line {text.count(chr(10), 0, offset) + 1})"
+        path, offset = json_duplicate(text)
+        where = f"{pointer(path)} (line {line_of(text, offset)})"
         raise fail(f"has the key {str(error)[:100]!r} twice", at=where, hint="keep one") from None
     except ValueError as error:  # a number of more digits than `int` converts
         raise fail(f"is not readable JSON: {str(error)[:200]}", at="/") from None
@@ -227,41 +186,3 @@ def _without_surrogates(data: Any) -> Any:
     if isinstance(data, list):
         return [_without_surrogates(value) for value in data]
     return data
-
-
-def _json_duplicate(text: str) -> tuple[Path, int]:
-    seen: set[Path] = set()
-    for path, offset in _json_places(text):
-        if path in seen:
-            return path, offset
-        seen.add(path)
-    return (), 0
-
-
-def _json_places(text: str) -> Iterator[tuple[Path, int]]:
-    """Yield the path and offset of each member and item of a valid JSON text, in order."""
-    frames: list[str | int] = []
-    kinds: list[str] = []
-    expects_key = False
-    for match in _JSON_TOKEN.finditer(text):
-        token, offset = match[0], match.start()
-        if token == ",":
-            if kinds[-1] == "[":
-                frames[-1] = int(frames[-1]) + 1
-            expects_key = kinds[-1] == "{"
-        elif token in "}]":
-            frames.pop()
-            kinds.pop()
-            expects_key = False
-        elif token != ":":
-            if expects_key:
-                frames[-1] = json.loads(token)
-                expects_key = False
-                yield tuple(frames), offset
-                continue
-            if kinds and kinds[-1] == "[":
-                yield tuple(frames), offset
-            if token in "{[":
-                kinds.append(token)
-                frames.append("" if token == "{" else 0)
-                expects_key = token == "{"

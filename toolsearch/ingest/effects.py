@@ -100,6 +100,9 @@ def effect_of_name(name: str) -> SideEffect | None:
     joined = {"and", "or"}.intersection(words)
     if joined:
         return max((VERBS[word] for word in words if word in VERBS), default=None)
+    if last in ("get", "show", "describe") and first not in STRONG:
+        # Never nouns: `deploy_pipeline_guidance_get` begins with the name of a domain.
+        return SideEffect.READ_ONLY
     if first in VERBS:
         return VERBS[first]
     strong = [word for word in words if word in STRONG]

@@ -16,6 +16,7 @@ from toolsearch.contract import (
     MAX_TEXT,
     Capability,
     Execution,
+    Freshness,
     Identity,
     Inputs,
     Operational,
@@ -40,6 +41,20 @@ _GUESSES = re.compile(
     re.IGNORECASE,
 )
 
+_NOTHING: tuple[object, ...] = (None, "", (), {}, Freshness())
+_DECLARED = frozenset(
+    {
+        "identity.name",
+        "identity.version",
+        "identity.title",
+        "identity.server",
+        "capability.does",
+        "capability.tags",
+        "input.schema_",
+        "output.schema_",
+    }
+)
+
 
 @dataclass(slots=True)
 class _Cutter:
@@ -60,14 +75,13 @@ class _Cutter:
         return {name: self.one(text, path=f"{path}.{name[:64]}") for name, text in texts.items()}
 
 
-def enrich(tool: ForeignTool, *, source: str) -> ToolContract:
+def enrich(tool: ForeignTool) -> ToolContract:
     """Return the contract of a foreign tool.
 
     The server is the tool's own, else `local`; names are cleaned, and the original kept as title.
 
     Args:
         tool: What a reader found.
-        source: Label for errors.
 
     Raises:
         ContractError: If the name is empty.
@@ -75,8 +89,8 @@ def enrich(tool: ForeignTool, *, source: str) -> ToolContract:
     """
     name = clean_name(tool.name)
     server = clean_name(tool.server or "", default=LOCAL_SERVER)
-    schema = inline_refs(tool.input_schema, source=source)
-    output = inline_refs(tool.output_schema, source=source)
+    schema = inline_refs(tool.input_schema, source="")
+    output = inline_refs(tool.output_schema, source="")
     cutter = _Cutter()
     # Cut before it is analysed, so that no text can make the analysis slow.
     description = cutter.one(tool.description, path="description")
@@ -151,22 +165,12 @@ def _provenance(
     tool: ForeignTool, sections: Mapping[str, Any], judgement: EffectJudgement, cutter: _Cutter
 ) -> Provenance:
     """Mark what the definition did not state itself; name, title, schemas, tags and the text of `does` are declared."""
-    declared = {
-        "identity.name",
-        "identity.server",
-        "identity.title",
-        "capability.tags",
-        "input.schema",
-        "output.schema",
-    }
-    declared |= {"capability.does"} | ({"identity.domain"} if tool.domain else set())
+    declared = _DECLARED | ({"identity.domain"} if tool.domain else set())
     fields = {
-        f"{section}.{info.alias or field_name}": Origin.INFERRED
+        f"{section}.{name}": Origin.INFERRED
         for section, model in sections.items()
-        for field_name, info in type(model).model_fields.items()
-        if f"{section}.{info.alias or field_name}" not in declared
-        and field_name in model.model_fields_set
-        and getattr(model, field_name) != info.get_default(call_default_factory=True)
+        for name in type(model).model_fields
+        if f"{section}.{name}" not in declared and getattr(model, name) not in _NOTHING
     }
     if tool.input_schema.get("required"):
         fields.pop("input.required", None)

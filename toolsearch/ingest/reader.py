@@ -14,11 +14,12 @@ from toolsearch.errors import ContractError, UnsupportedFormat
 from toolsearch.ingest.anthropic import AnthropicTool
 from toolsearch.ingest.contracts import ContractFormat, build_contract
 from toolsearch.ingest.dataset import DatasetTool, numbered_names
-from toolsearch.ingest.documents import MAX_BYTES, Document, Path, Syntax, check_tree, decode, parse
+from toolsearch.ingest.documents import MAX_BYTES, check_tree, decode, parse
 from toolsearch.ingest.enrich import enrich
 from toolsearch.ingest.foreign import ContractReader
 from toolsearch.ingest.mcp import McpTool
 from toolsearch.ingest.openai import OpenAITool
+from toolsearch.ingest.places import Document, Path, Syntax, placed
 
 READERS: tuple[ContractReader, ...] = (DatasetTool(), OpenAITool(), AnthropicTool(), McpTool())
 """The foreign formats, asked in this order."""
@@ -282,18 +283,14 @@ def _read_one(one: _Found, *, schemas: Sequence[FilePath], trusted: bool, names:
 
 
 def _read_foreign(one: _Found, reader: ContractReader, *, trusted: bool, names: Mapping[str, str]) -> ToolContract:
-    label = f"{one.source}:{one.place}" if one.document.syntax != "json" else one.source
     try:
-        contract = enrich(reader.read(one.data, server=one.server, trusted=trusted), source=label)
+        contract = enrich(reader.read(one.data, server=one.server, trusted=trusted))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         path = ".".join(map(str, first["loc"]))
         raise ContractError(f"{path}: {first['msg']}", source=one.source, path=one.place) from None
     except ContractError as error:
-        if error.source:
-            raise
-        message = str(error).removeprefix(f"{error.path}: ").removesuffix(f" ({error.hint})")
-        raise ContractError(message, source=one.source, path=f"{one.place}{error.path}", hint=error.hint) from None
+        raise placed(error, source=one.source, path=one.place) from None
     numbered = names.get(str(one.data.get("id"))) if reader is READERS[0] else None
     if numbered is None:
         return contract

@@ -189,8 +189,9 @@ def _split_han(text: str) -> list[str]:
 
 def _says(text: str, *, own_name: str, verbs: frozenset[str]) -> Says:
     bare = _LABEL.sub("", text.strip().lstrip("*_`(（—–- "), count=1).lstrip("*_`—–- ")
-    if own_name and len(own_name) > 2:
-        bare = re.sub(rf"[`'\"]?\b{re.escape(own_name)}\b(?:\(\))?[`'\"]?", "this tool", bare)
+    # A name that is a plain word ("search") may also be meant as the word.
+    if own_name in bare and (re.search(r"[_.-]", own_name) or _HUMP.search(own_name)):
+        bare = re.sub(rf"[`'\"]?(?<!\w){re.escape(own_name)}(?!\w)(?:\(\))?[`'\"]?", "this tool", bare)
     if _FINAL.search(bare):
         return Says.RULE
     if _NOT_USE.search(bare):
