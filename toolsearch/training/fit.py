@@ -1,0 +1,147 @@
+"""The contrastive fit: symmetric InfoNCE over in-batch negatives, false negatives masked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from toolsearch.embed.normalise import encoder_text
+from toolsearch.training.model import TextEncoder
+from toolsearch.training.pairs import Example
+
+REQUEST_TOKENS: Final = 48
+TOOL_TOKENS: Final = 80
+SCALE: Final = 30.0
+"""Inverse temperature of the softmax over cosines."""
+
+NO_TWINS: Final = 2.0
+"""A cosine no two tools reach: before the first fit all cosines of the base are high and say little."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Learning rate over the steps: linear warm-up to `peak`, then linear to `floor` times it.
+
+    Attributes:
+        steps: Number of steps.
+        peak: Highest learning rate.
+        warm_up: Steps until it is reached.
+        floor: Share of the peak at the end.
+    """
+
+    steps: int
+    peak: float = 5e-5
+    warm_up: int = 30
+    floor: float = 0.05
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step, counted from 0."""
+        if step < self.warm_up:
+            return self.peak * (step + 1) / self.warm_up
+        left = (self.steps - step) / max(1, self.steps - self.warm_up)
+        return self.peak * (self.floor + (1 - self.floor) * left)
+
+
+def right_mask(batch: Sequence[Example]) -> NDArray[np.bool_]:
+    """Return bool[n, n]: true where row's request may well be answered by the column's tool, so no negative."""
+    texts = [encoder_text(example.tool) for example in batch]
+    asked = [encoder_text(example.request) for example in batch]
+    return np.array(
+        [
+            [other.key in one.right or texts[i] == texts[j] or asked[i] == asked[j] for j, other in enumerate(batch)]
+            for i, one in enumerate(batch)
+        ],
+        dtype=np.bool_,
+    )
+
+
+def contrastive_loss(requests: Tensor, tools: Tensor, right: Tensor, *, twin: float) -> Tensor:
+    """Return the symmetric InfoNCE loss of unit rows.
+
+    Args:
+        requests: float32[n, width].
+        tools: float32[n, width]; row i is the tool of request i.
+        right: bool[n, n], pairs that are no negatives; left out of the sums except on the diagonal.
+        twin: Cosine of two tools from which on they are taken for the same one, so no negatives either.
+    """
+    twins = (tools @ tools.T).detach() > twin
+    others = (right | twins) & ~torch.eye(len(right), dtype=torch.bool)
+    scores = (SCALE * requests @ tools.T).masked_fill(others, float("-inf"))
+    target = torch.arange(len(right))
+    rows, columns = functional.cross_entropy(scores, target), functional.cross_entropy(scores.T, target)
+    return (rows + columns) / 2
+
+
+def tokenise(tokenizer: Tokenizer, texts: Sequence[str], *, cut: int) -> tuple[Tensor, Tensor]:
+    """Return ids int64[n, longest] and mask bool[n, longest] of texts cut at that many tokens."""
+    tokenizer.enable_truncation(cut)
+    rows = [encoding.ids for encoding in tokenizer.encode_batch([encoder_text(text) for text in texts])]
+    longest = max(map(len, rows))
+    ids = np.zeros((len(rows), longest), dtype=np.int64)
+    mask = np.zeros((len(rows), longest), dtype=np.bool_)
+    for at, row in enumerate(rows):
+        ids[at, : len(row)], mask[at, : len(row)] = row, True
+    return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def encode(
+    model: TextEncoder, tokenizer: Tokenizer, texts: Sequence[str], *, cut: int = 128, size: int = 64
+) -> NDArray[np.float32]:
+    """Return float32[n, width], unit rows, by the model being fitted (bfloat16, in batches of like length)."""
+    model.eval()
+    order = sorted(range(len(texts)), key=lambda at: (len(texts[at]), at))
+    vectors = np.zeros((len(texts), model.places.shape[1]), dtype=np.float32)
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        for start in range(0, len(order), size):
+            chosen = order[start : start + size]
+            ids, mask = tokenise(tokenizer, [texts[at] for at in chosen], cut=cut)
+            vectors[chosen] = model(ids, mask).float().numpy()
+    return vectors
+
+
+def fit(
+    model: TextEncoder,
+    tokenizer: Tokenizer,
+    batches: Sequence[Sequence[Example]],
+    *,
+    schedule: Schedule,
+    twin: float = NO_TWINS,
+    report: Callable[[int, float], None],
+) -> None:
+    """Fit the model in place over the batches, in their order, at most `schedule.steps` of them.
+
+    Args:
+        model: What is fitted.
+        tokenizer: Its tokenizer.
+        batches: Pairs, one batch a step.
+        schedule: Learning rates.
+        twin: See `contrastive_loss`.
+        report: Called after each step with its number and loss.
+    """
+    optimiser = torch.optim.AdamW(model.parameters(), lr=schedule.peak, weight_decay=0.01, fused=True)
+    model.train()
+    for step, batch in enumerate(batches[: schedule.steps]):
+        for group in optimiser.param_groups:
+            group["lr"] = schedule.rate(step)
+        loss = step_loss(model, tokenizer, batch, twin=twin)
+        optimiser.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        report(step, float(loss.detach()))
+
+
+def step_loss(model: TextEncoder, tokenizer: Tokenizer, batch: Sequence[Example], *, twin: float = NO_TWINS) -> Tensor:
+    """Return the loss of one batch."""
+    with torch.autocast("cpu", torch.bfloat16):
+        requests = model(*tokenise(tokenizer, [example.request for example in batch], cut=REQUEST_TOKENS))
+        tools = model(*tokenise(tokenizer, [example.tool for example in batch], cut=TOOL_TOKENS))
+    return contrastive_loss(requests.float(), tools.float(), torch.from_numpy(right_mask(batch)), twin=twin)
