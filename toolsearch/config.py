@@ -22,17 +22,17 @@ class Bm25Parameters:
         fields: Field name -> weight, > 0; a field that is not named is not indexed.
     """
 
-    k1: float = 1.2
-    b: float = 0.4
+    k1: float = 2.0
+    b: float = 0.6
     fields: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType(
             {
-                "name": 3.0,
-                "aliases": 3.0,
-                "title": 2.0,
-                "does": 2.0,
+                "name": 2.0,
+                "aliases": 2.0,
+                "title": 1.0,
+                "does": 1.0,
                 "use_when": 1.0,
-                "examples": 1.0,
+                "examples": 2.0,
                 "parameters": 1.0,
                 "tags": 1.0,
                 "domain": 1.0,
@@ -77,9 +77,9 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
         "default": Profile(
             weights=MappingProxyType(
                 {
-                    "semantic": 0.50,
-                    "lexical": 0.35,
-                    "experience": 0.15,
+                    "semantic": 0.45,
+                    "lexical": 0.45,
+                    "experience": 0.10,
                     "input_readiness": 0.10,
                     "reliability": 0.08,
                     "freshness": 0.15,
@@ -99,15 +99,19 @@ class SearchLimits:
     Attributes:
         depth: Documents each recall lane may bring.
         relevance_floor: Relevance in [0, 1] below which a tool does not fit the request.
-        duplicate_similarity: Cosine of two positive texts from which on they are near-duplicates.
+        words_floor: The same where only words were compared: shares of unknown words run lower.
         few: Candidates when the intent is clear.
         many: Candidates when several clauses or read-only tools must be combined.
         writes: Write tools offered at once.
     """
 
     depth: int = 50
-    relevance_floor: float = 0.2
-    duplicate_similarity: float = 0.95
+    relevance_floor: float = 0.25
+    words_floor: float = 0.18
     few: int = 5
     many: int = 8
     writes: int = 2
+
+    def floor(self, *, by_meaning: bool) -> float:
+        """Return the floor for a request whose meaning was, or was not, compared."""
+        return self.relevance_floor if by_meaning else self.words_floor

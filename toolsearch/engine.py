@@ -55,10 +55,17 @@ class IndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What the stages up to rerank found: the reading of the request and the scored documents, best first."""
+    """What the stages up to rerank found.
+
+    Attributes:
+        intent: The reading of the request.
+        scored: Documents, best first.
+        by_meaning: Whether the vector lane took part.
+    """
 
     intent: Intent
     scored: list[Scored]
+    by_meaning: bool
 
 
 class ToolIndex:
@@ -151,7 +158,7 @@ class ToolIndex:
                 likeness=lambda doc_id: state.features[doc_id].likeness,
                 size=situation_size(k=request.k, clauses=clauses, limits=self._limits),
                 clauses=clauses,
-                floor=self._limits.relevance_floor,
+                floor=self._limits.floor(by_meaning=ranked.by_meaning),
             )
         with watch.time("expose"):
             exposed = expose(chosen, k=request.k, clauses=clauses, columns=state.columns, limits=self._limits)
@@ -234,7 +241,7 @@ class ToolIndex:
                 profile=profile,
                 weights=weights,
             )
-        return Ranked(intent, scored)
+        return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke)
 
     def rank(self, request: SearchRequest | str, *, principal: Principal, depth: int = 100) -> list[tuple[str, float]]:
         """Return refs and scores, best first, before diversity, floors and sizes: for evaluation.

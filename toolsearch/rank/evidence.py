@@ -121,22 +121,17 @@ def gather(doc_id: int, *, situation: Situation, hits: Mapping[int, Boundary], p
         "freshness": freshness(situation.columns, doc_id, need=situation.intent.freshness),
         "cost": cost(situation.columns, doc_id),
     }
-    vectors = bool(situation.recalled.vectors_spoke[probe_at])
-    words = bool(situation.recalled.lexical_spoke[probe_at])
-    spoke: frozenset[SignalName] = frozenset(
-        (*(("semantic", "experience") if vectors else ()), *(("lexical",) if words else ()))
-    )
     clauses = tuple(int(clause) for clause in np.flatnonzero(situation.answers[:, at]))
     named = situation.named.get(doc_id)
     penalties = [] if named else _penalties(doc_id, hit=hits.get(doc_id), situation=situation)
     return Evidence(
         doc_id=doc_id,
         signals=signals,
-        spoke=spoke,
+        spoke=situation.relevance.spoke,
         named=named,
         penalties=tuple(penalties),
         notes=tuple(_notes(clauses, pointed.get(doc_id), situation=situation)),
-        cautions=_cautions(doc_id, vectors=vectors, situation=situation),
+        cautions=_cautions(doc_id, situation=situation),
         readiness=readiness,
         clauses=clauses,
     )
@@ -185,7 +180,7 @@ def boundaries(doc_ids: Sequence[int], *, situation: Situation) -> dict[int, Bou
             idf=probe.words.idf,
             positive_terms=features.positive,
             negatives=features.negatives,
-            positive_similarity=None if negative is None else float(situation.relevance.semantic[at]) / probe.share,
+            positive_similarity=None if negative is None else float(situation.relevance.semantic[at]),
             negative_similarity=negative,
         )
         if hit is not None:
@@ -221,10 +216,10 @@ def _exceeds(effect: SideEffect) -> Why:
     return Why(ReasonCode.EFFECT_EXCEEDS_INTENT, text)
 
 
-def _cautions(doc_id: int, *, vectors: bool, situation: Situation) -> tuple[Why, ...]:
+def _cautions(doc_id: int, *, situation: Situation) -> tuple[Why, ...]:
     contract = situation.contracts[doc_id]
     cautions: list[Why] = []
-    if not vectors:
+    if "semantic" not in situation.relevance.spoke:
         text = "compared by words only: the encoder does not read this script, or vectors are not ready"
         cautions.append(Why(ReasonCode.VECTOR_ABSTAINED, text))
     if contract.execution.side_effect is None:

@@ -19,9 +19,6 @@ from toolsearch.rank.evidence import Situation
 from toolsearch.rank.intent import Intent
 from toolsearch.rank.recall import Lanes, Probe, Recalled, Relevance, recall, relevance
 
-CLAUSE_WEIGHT = 0.9
-"""How much a match of one clause counts for the whole request."""
-
 HAN_LIMIT = 0.3
 """Share of Han, Kana and Hangul letters from which on a text is not `latin` any more."""
 
@@ -72,7 +69,6 @@ def make_probes(
             text=part,
             words=None if mode is Mode.VECTOR else lexical.bind(analyze(part), docs=docs),
             vector=vectors.get(at),
-            share=1.0 if at == 0 else CLAUSE_WEIGHT,
         )
         for at, part in enumerate(texts)
     )
@@ -105,15 +101,14 @@ def retrieve(
         lanes: The vector lanes.
         docs: The visible documents.
         depth: Documents each lane may bring.
-        weights: Of the relevance signals.
+        weights: Of all signals.
         also: DocIds to score in any case.
         adjacent: DocId -> DocIds its contract names as adjacent, of any visibility.
     """
-    mix = (weights["semantic"], weights["lexical"], weights["experience"])
 
     def once(named: Sequence[int]) -> tuple[Recalled, Relevance]:
         recalled = recall(probes, lanes=lanes, docs=docs, depth=depth, also=named)
-        return recalled, relevance(recalled, probes=probes, encoder=lanes.encoder, weights=mix)
+        return recalled, relevance(recalled, encoder=lanes.encoder, weights=weights)
 
     recalled, found = once(also)
     order = np.lexsort((recalled.doc_ids, -found.total))[:NEIGHBOUR_SOURCES]

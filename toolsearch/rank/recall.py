@@ -8,7 +8,7 @@ tool's number only through lexical statistics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import BoundTerms
 from toolsearch.index.vectors import VectorIndex
+from toolsearch.query import SignalName
 from toolsearch.rank.signals import calibrate
 
 
@@ -28,13 +29,11 @@ class Probe:
     Attributes:
         words: The request's words bound to the visible documents; None = the lexical lane is off.
         vector: float32[dim] for the vector lane; None = the lane abstains.
-        share: How much a match of this text counts for the whole request, in (0, 1].
     """
 
     text: str
     words: BoundTerms | None
     vector: NDArray[np.float32] | None
-    share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,16 +126,19 @@ def _best(shares: NDArray[np.float64], *, docs: DocSet, depth: int) -> NDArray[n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relevance:
-    """Calibrated relevance numbers of the recalled documents, each from the probe that speaks best for it.
+    """Calibrated relevance numbers of the recalled documents.
+
+    A request of several clauses counts half as a whole and half by the clause that speaks best for the document: the
+    whole keeps context sentences from taking over, the clause keeps a tool for one step from drowning in the others.
 
     Attributes:
-        probe: int64[n], index of that probe.
-        semantic: float64[n] in [0, 1], scaled by the probe's share; 0 where the lane abstains.
+        probe: int64[n], index of the probe that speaks best.
+        semantic: float64[n] in [0, 1]; 0 where the lane abstains.
         lexical: float64[n] in [0, 1], likewise.
         experience: float64[n] in [0, 1], likewise.
         total: float64[n] in [0, 1], the weighted mean of those three.
-        norms: float64[p], sum of the relevance weights that spoke for each probe; 0 = none did.
-        by_probe: float64[p, n] in [0, 1], `total` for each probe on its own, unscaled.
+        by_probe: float64[p, n] in [0, 1], the weighted mean for each probe on its own.
+        spoke: Relevance signals that took part for this request.
     """
 
     probe: NDArray[np.int64]
@@ -144,42 +146,48 @@ class Relevance:
     lexical: NDArray[np.float64]
     experience: NDArray[np.float64]
     total: NDArray[np.float64]
-    norms: NDArray[np.float64]
     by_probe: NDArray[np.float64]
+    spoke: frozenset[SignalName]
 
 
-def relevance(
-    recalled: Recalled, *, probes: Sequence[Probe], encoder: EncoderInfo, weights: tuple[float, float, float]
-) -> Relevance:
-    """Combine the lanes: a weighted mean over those that spoke (the weights of the others fall away).
+def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[SignalName, float]) -> Relevance:
+    """Combine the lanes: a weighted mean over those that spoke for the request (the weights of others fall away).
+
+    The lexical signal is the square root of the share of what the request could score: shares crowd near 0, where
+    most of the differences between tools lie (chosen on the dev sets).
 
     Args:
-        recalled: From `recall`, for the same probes.
-        probes: The request, then its clauses.
+        recalled: From `recall`.
         encoder: Whose calibration maps cosines to [0, 1].
-        weights: Of semantic, lexical and experience.
+        weights: Of all signals; those of relevance are used.
     """
-    vectors, words = recalled.vectors_spoke, recalled.lexical_spoke
     by_contract = calibrate(np.nan_to_num(recalled.contract_cosines, nan=-1.0), encoder=encoder)
     by_example = calibrate(np.nan_to_num(recalled.example_cosines, nan=-1.0), encoder=encoder)
-    semantic = np.maximum(by_contract, by_example)
-    lexical = np.maximum(recalled.lexical, 0.0)
-    speaking = np.stack([vectors, words, vectors]).astype(np.float64) * np.asarray(weights)[:, None]
-    norms = speaking.sum(axis=0)
-    safe = np.where(norms > 0, norms, 1.0)[:, None]
-    by_probe = (
-        speaking[0][:, None] * semantic + speaking[1][:, None] * lexical + speaking[2][:, None] * by_example
-    ) / safe
-    shares = np.asarray([probe.share for probe in probes])[:, None]
-    best = np.argmax(by_probe * shares, axis=0)
+    lanes: dict[SignalName, NDArray[np.float64]] = {
+        "semantic": np.maximum(by_contract, by_example),
+        "lexical": np.sqrt(np.maximum(recalled.lexical, 0.0)),
+        "experience": by_example,
+    }
+    vectors, words = bool(recalled.vectors_spoke[0]), bool(recalled.lexical_spoke[0])
+    spoke: frozenset[SignalName] = frozenset(
+        name for name in lanes if (words if name == "lexical" else vectors) and weights[name] > 0
+    )
+    norm = sum(weights[name] for name in sorted(spoke))
+    by_probe = np.zeros_like(recalled.lexical)
+    for name in sorted(spoke):
+        by_probe += weights[name] / norm * lanes[name]
+    best = np.argmax(by_probe, axis=0)
     columns = np.arange(recalled.doc_ids.size)
-    share = shares[best, 0]
+
+    def blended(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((values[0] + values[best, columns]) / 2, dtype=np.float64)
+
     return Relevance(
         probe=best,
-        semantic=semantic[best, columns] * share,
-        lexical=lexical[best, columns] * share,
-        experience=by_example[best, columns] * share,
-        total=by_probe[best, columns] * share,
-        norms=norms,
+        semantic=blended(lanes["semantic"]) if vectors else np.zeros(best.size),
+        lexical=blended(lanes["lexical"]),
+        experience=blended(by_example) if vectors else np.zeros(best.size),
+        total=blended(by_probe),
         by_probe=by_probe,
+        spoke=spoke,
     )
