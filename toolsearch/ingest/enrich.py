@@ -41,6 +41,7 @@ _GUESSES = re.compile(
     re.IGNORECASE,
 )
 
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_.-]+")
 _NOTHING: tuple[object, ...] = (None, "", (), {}, Freshness())
 _DECLARED = frozenset(
     {
@@ -138,15 +139,13 @@ def _described(schema: Mapping[str, Any]) -> dict[str, bool]:
 
 def _inputs(schema: dict[str, Any], prose: Prose, cutter: _Cutter) -> Inputs:
     rules = cutter.all(prose.semantic_rules, path="input.semantic_rules")
-    guarded = [rule for rule in rules if _GUESSES.search(rule)]
+    guarded = {word.strip(".-") for rule in rules if _GUESSES.search(rule) for word in _IDENTIFIER.findall(rule)}
     return Inputs(
         schema=schema,
         required=required_parameters(schema),
         semantics=cutter.named(parameter_semantics(schema, documented=prose.parameters), path="input.semantics"),
         semantic_rules=rules,
-        forbidden_inference_fields=tuple(
-            name for name in _described(schema) if any(re.search(rf"\b{re.escape(name)}\b", rule) for rule in guarded)
-        ),
+        forbidden_inference_fields=tuple(name for name in _described(schema) if name in guarded),
     )
 
 
