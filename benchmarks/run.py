@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from toolsearch.errors import ToolSearchError
+from toolsearch.eval.accept import with_expected
 from toolsearch.eval.report import readme_table, results_markdown, with_table
 from toolsearch.eval.results import read_results
 from toolsearch.eval.suite import SuiteOutcome, load_suites, run_suite
@@ -40,7 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
             failed += 1
             continue
         tell(outcome, seconds=time.perf_counter() - started)
-        failed += not outcome.passed
+        if options.accept and outcome.results:
+            accept(outcome)
+        else:
+            failed += not outcome.passed
     if out == RESULTS:
         write_tables()
     print(f"{failed} suites failed" if failed else "all suites passed")
@@ -53,6 +57,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=Path(default), help="data root; default TOOLSEARCH_DATA")
     parser.add_argument("--quick", action="store_true", help="only the quick suites")
     parser.add_argument("--only", action="append", metavar="SUITE", help="only this suite; repeat for more")
+    parser.add_argument("--accept", action="store_true", help="write the measured values into the suite files")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables")
     return parser.parse_args(arguments)
 
@@ -74,6 +79,13 @@ def tell(outcome: SuiteOutcome, *, seconds: float) -> None:
         if check.verdict != "equal":
             measured = "nothing" if check.measured is None else f"{check.measured:.4f}"
             print(f"  {check.verdict}: {check.system} {check.metric}: {measured}, expected {check.expected:.4f}")
+
+
+def accept(outcome: SuiteOutcome) -> None:
+    for file in sorted((HERE / "suites").glob("*.yaml")):
+        text = file.read_text(encoding="utf-8")
+        if f"name: {outcome.suite}\n" in text:
+            file.write_text(with_expected(text, suite=outcome.suite, results=outcome.results), encoding="utf-8")
 
 
 def write_tables() -> None:

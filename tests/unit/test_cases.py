@@ -11,6 +11,7 @@ import yaml
 
 from toolsearch.contract import SideEffect
 from toolsearch.errors import DataError
+from toolsearch.eval.baseline import changes, read_baseline
 from toolsearch.eval.cases import Case, load_cases
 from toolsearch.eval.judge import CaseResult, Verdict, judge, names, run_cases, shortfalls, tallies
 from toolsearch.eval.junit import junit_xml, results_text
@@ -324,6 +325,25 @@ def test_junit_and_json_are_well_formed_and_deterministic():
     body = json.loads(results_text(suites))
     assert body["counts"]["all"] == {"passed": 1, "total": 2}
     assert [one["passed"] for one in body["suites"]["orders"]] == [True, False]
+
+
+def test_changes_against_an_earlier_run(tmp_path):
+    (tmp_path / "old.json").write_text(results_text({"orders": [result(1, True), result(2, False), result(3, True)]}))
+    baseline = read_baseline(tmp_path / "old.json")
+    assert baseline == {"c1": True, "c2": False, "c3": True}
+    change = changes(baseline, [result(1, False), result(2, True), result(4, False)])
+    assert (change.broken, change.repaired, change.new, change.gone) == (("c1",), ("c2",), ("c4",), ("c3",))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"format": 1, "suites": {"a": [{}]}}', '{"format": 2, "suites": {}}']
+)
+def test_another_file_is_no_baseline(tmp_path, text):
+    (tmp_path / "old.json").write_text(text)
+    with pytest.raises(DataError, match=r"old\.json: (is not a file of case results|has format 2)"):
+        read_baseline(tmp_path / "old.json")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_baseline(tmp_path / "none.json")
 
 
 def test_run_cases_asks_on_behalf_of_the_case_and_keeps_what_was_offered(tmp_path):

@@ -21,10 +21,9 @@ from toolsearch.embed.catalog import load_encoder
 from toolsearch.embed.protocol import Encoder, EncoderInfo
 from toolsearch.errors import DataError
 from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE, Qrels, Query, read_qrels
-from toolsearch.eval.results import Comparison, SystemResult, environment, latencies, write_result, write_rows
-from toolsearch.eval.roles import role_of
+from toolsearch.eval.results import SystemResult, environment, latencies, write_result, write_rows
 from toolsearch.eval.run import Run
-from toolsearch.eval.score import Scores, compare, measures, refusal_figures, score_queries
+from toolsearch.eval.score import Scores, comparison, system_result
 from toolsearch.query import MAX_QUERY_CHARS, Mode
 from toolsearch.result import OutcomeKind
 
@@ -206,39 +205,27 @@ def _report(
 ) -> ModeReport:
     system = f"toolsearch {mode}"
     run, answers = Run(system, observed.ranked), Run(system, observed.answers)
-    scores = score_queries(qrels, run, answers=answers)
-    splits = sorted({query.split for query in qrels.queries})
-    roles = sorted({role_of(qrels.name, split) for split in splits})
-    result = SystemResult(
-        system=system,
-        dataset=qrels.name,
-        role=", ".join(roles),
-        settings={**settings, "mode": str(mode)},
-        seed=seed,
-        data_sha256=dict(qrels.sha256),
-        environment=environment(),
-        tools=len(qrels.tool_ids),
-        queries=len(qrels.queries),
-        metrics=measures(scores, seed=seed),
-        refusal=refusal_figures(qrels, run, refused=observed.refused),
-        latency_ms=latencies(observed.timings),
-        build_seconds=build_seconds,
-    )
-    return ModeReport(result=result, run=run, answers=answers, scores=scores)
+    result, scores = system_result(qrels, run, answers=answers, refused=observed.refused, seed=seed)
+    circumstances = {
+        "settings": {**settings, "mode": str(mode)},
+        "environment": environment(),
+        "latency_ms": latencies(observed.timings),
+        "build_seconds": build_seconds,
+    }
+    return ModeReport(result=result.model_copy(update=circumstances), run=run, answers=answers, scores=scores)
 
 
 def _compared(report: ModeReport, others: Mapping[str, ModeReport], *, seed: int) -> ModeReport:
     """Return the report with its paired tests against the other modes."""
-    comparisons = []
-    for other in others.values() if report.scores.queries else ():
-        if other is not report:
-            for metric in COMPARED:
-                test = compare(report.scores, other.scores, metric, seed=seed)
-                found = Comparison(
-                    other=other.result.system, metric=metric, delta=test.delta, p_value=test.p_value, n=test.n
-                )
-                comparisons.append(found)
-    return replace(report, result=report.result.model_copy(update={"comparisons": tuple(comparisons)}))
+    if not report.scores.queries:
+        return report
+    comparisons = tuple(
+        comparison(report.scores, other.scores, other=other.result.system, metric=metric, seed=seed)
+        for other in others.values()
+        if other is not report
+        for metric in COMPARED
+    )
+    return replace(report, result=report.result.model_copy(update={"comparisons": comparisons}))
 
 
 def _write(report: ModeReport, *, out: Path, stem: str, qrels: Qrels) -> None:

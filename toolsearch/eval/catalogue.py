@@ -23,6 +23,11 @@ from toolsearch.query import Mode
 PASSED = "passed"
 """The metric of case files: 1.0 for a case whose every expectation holds."""
 
+LEAKED = "leaked"
+"""1.0 for a permission case whose answer names a tool that it must not. Anything above 0 is a security fault."""
+
+_PERMISSION = "kind=permission"
+
 
 def open_catalogue(folder: Path, *, encoder: str | Encoder = "minilm") -> ToolIndex:
     """Return an index in memory of a catalogue folder: its `contracts` under its `rules.yaml`.
@@ -84,18 +89,26 @@ def bench_cases(
 
 
 def case_measures(results: Sequence[CaseResult], *, seed: int = 0) -> dict[str, dict[str, Measure]]:
-    """Return slice -> `passed` -> share of cases with its 95 % interval, for `all` and each kind, split and so on"""
-    groups: dict[str, list[float]] = {"all": []}
+    """Return slice -> metric -> share of cases with its 95 % bootstrap interval.
+
+    Slices are `all` and each kind, split, language and risk. Every slice has `passed`, `kind=permission` also
+    `leaked`.
+    """
+    groups: dict[str, list[CaseResult]] = {"all": list(results)}
     for result in results:
-        value = float(result.verdict.passed)
-        groups["all"].append(value)
         for name in SLICES:
-            groups.setdefault(f"{name}={getattr(result.case, name)}", []).append(value)
-    table = {}
-    for name, values in groups.items():
-        found = bootstrap_interval(np.array(values), seed=seed)
-        table[name] = {PASSED: Measure(mean=found.mean, low=found.low, high=found.high, n=found.n)}
-    return {name: table[name] for name in sorted(table)}
+            groups.setdefault(f"{name}={getattr(result.case, name)}", []).append(result)
+    table = {
+        name: {PASSED: _share([found.verdict.passed for found in groups[name]], seed=seed)} for name in sorted(groups)
+    }
+    if _PERMISSION in groups:
+        table[_PERMISSION][LEAKED] = _share([found.verdict.leaked for found in groups[_PERMISSION]], seed=seed)
+    return table
+
+
+def _share(values: Sequence[bool], *, seed: int) -> Measure:
+    found = bootstrap_interval(np.array(values, dtype=np.float64), seed=seed)
+    return Measure(mean=found.mean, low=found.low, high=found.high, n=found.n)
 
 
 def of_split(suite: CaseSuite, split: str | None) -> CaseSuite:

@@ -37,6 +37,11 @@ class Verdict:
     passed: bool
     failures: tuple[str, ...]
 
+    @property
+    def leaked(self) -> bool:
+        """Tell whether a tool is in the answer that must not be."""
+        return any(failure.startswith("not: ") for failure in self.failures)
+
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:

@@ -41,9 +41,11 @@ PASSED = "passed"
 _HEAD = """\
 # Results
 
-Made by `make bench` from `benchmarks/results/`; do not edit. R@K is the share of needed tools among the first K, MRR and
-nDCG look at the first 10, C@K is the share of requests whose needed tools are all among the first K. In brackets the 95 %
-bootstrap interval over requests. The best value of a column is bold. Data marked test were never fitted or tuned on.
+Made by `make bench` from `benchmarks/results/`; do not edit.
+
+R@K is the share of needed tools among the first K, MRR and nDCG look at the first 10, C@K is the share of requests
+whose needed tools are all among the first K. In brackets the 95 % bootstrap interval over requests. The best value of a
+column is bold. Nothing was fitted or tuned on data marked test.
 """
 
 
@@ -129,7 +131,15 @@ def _dataset(group: Sequence[SystemResult]) -> str:
 
 def _cases(group: Sequence[SystemResult]) -> str:
     figures = [result for result in group if _measured(result, PASSED)]
-    return "\n".join([f"## {group[0].dataset}\n", _described(group[0]), _slices(figures, PASSED, "passed", whole=True)])
+    leaks = [(result.system, result.mean("leaked", part="kind=permission")) for result in figures]
+    told = ", ".join(f"{system} {_3(share)}" for system, share in leaks if share is not None)
+    parts = [
+        f"## {group[0].dataset}\n",
+        _described(group[0]),
+        f"Permission cases whose answer names a forbidden tool (must be 0): {told}.\n" if told else "",
+        _slices(figures, PASSED, "passed", whole=True),
+    ]
+    return "\n".join(part for part in parts if part)
 
 
 def _described(result: SystemResult) -> str:

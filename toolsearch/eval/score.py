@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from toolsearch.eval import metrics
 from toolsearch.eval.qrels import Qrels, Query
-from toolsearch.eval.results import Measure, RefusalFigures
+from toolsearch.eval.results import Comparison, Measure, RefusalFigures, SystemResult
+from toolsearch.eval.roles import role_of
 from toolsearch.eval.run import Run
 from toolsearch.eval.significance import PairedTest, bootstrap_intervals, paired_randomisation
 
@@ -85,6 +86,47 @@ def score_queries(qrels: Qrels, run: Run, *, answers: Run | None = None) -> Scor
             found += _set_values(answers.ranked(query.id), query)
         values[row] = found
     return Scores(needing, names, values)
+
+
+def system_result(
+    qrels: Qrels,
+    run: Run,
+    *,
+    answers: Run | None = None,
+    refused: Mapping[str, bool] | None = None,
+    seed: int = 0,
+) -> tuple[SystemResult, Scores]:
+    """Return the record of a run, whoever made it, and the scores it is made of.
+
+    What only the one who ran it knows (settings, latency, build time, memory, environment) is added with `model_copy`.
+
+    Args:
+        qrels: The labels.
+        run: The ranking of each query; its system names the record.
+        answers: The answer sets, where a system gives those beside its ranking.
+        refused: Query id -> whether the system answered that no tool fits; None = it cannot.
+        seed: Seed of the intervals.
+    """
+    scores = score_queries(qrels, run, answers=answers)
+    roles = sorted({role_of(qrels.name, query.split) for query in qrels.queries})
+    result = SystemResult(
+        system=run.system,
+        dataset=qrels.name,
+        role=", ".join(roles),
+        seed=seed,
+        data_sha256=dict(qrels.sha256),
+        tools=len(qrels.tool_ids),
+        queries=len(qrels.queries),
+        metrics=measures(scores, seed=seed),
+        refusal=refusal_figures(qrels, run, refused=refused),
+    )
+    return result, scores
+
+
+def comparison(first: Scores, second: Scores, *, other: str, metric: str, seed: int = 0) -> Comparison:
+    """Return the record of `compare`, for the result of the first system."""
+    test = compare(first, second, metric, seed=seed)
+    return Comparison(other=other, metric=metric, delta=test.delta, p_value=test.p_value, n=test.n)
 
 
 def measures(scores: Scores, *, seed: int = 0) -> dict[str, dict[str, Measure]]:
