@@ -30,7 +30,7 @@ from toolsearch.ingest.effects import EffectJudgement, judge_effect
 from toolsearch.ingest.foreign import ForeignTool, clean_name
 from toolsearch.ingest.freshness import read_freshness
 from toolsearch.ingest.parameters import parameter_semantics, required_parameters
-from toolsearch.ingest.prose import MAX_EXAMPLES, Prose, read_prose
+from toolsearch.ingest.prose import Prose, read_prose
 from toolsearch.ingest.refs import inline_refs
 from toolsearch.ingest.segments import split_sentences
 
@@ -88,11 +88,10 @@ def enrich(tool: ForeignTool) -> ToolContract:
         ContractError: If the name is empty.
         UnresolvedReference: If a `$ref` of a schema leads nowhere or out of it.
     """
-    name = clean_name(tool.name)
-    server = clean_name(tool.server or "", default=LOCAL_SERVER)
+    cutter = _Cutter()
+    identity = _identity(tool, cutter)
     schema = inline_refs(tool.input_schema, source="")
     output = inline_refs(tool.output_schema, source="")
-    cutter = _Cutter()
     # Cut before it is analysed, so that no text can make the analysis slow.
     description = cutter.one(tool.description, path="description")
     prose = read_prose(description, name=tool.name, parameters=_described(schema))
@@ -103,25 +102,10 @@ def enrich(tool: ForeignTool) -> ToolContract:
         hints=tool.hints,
         trusted=tool.trusted,
     )
-    examples = (*tool.examples, *prose.examples[:MAX_EXAMPLES])
     sections: dict[str, Any] = {
-        "identity": Identity(
-            name=name,
-            title=cutter.one(tool.title or (tool.name.strip() if name != tool.name else ""), path="identity.title"),
-            domain=cutter.one(tool.domain or _domain(name, server), path="identity.domain"),
-            server=server,
-        ),
-        "capability": Capability(
-            does=cutter.one(prose.does, path="capability.does"),
-            does_not=cutter.all(prose.does_not, path="capability.does_not"),
-            examples=cutter.all(examples, path="capability.examples"),
-            tags=cutter.all(tool.tags, path="capability.tags"),
-        ),
-        "selection": Selection(
-            use_when=cutter.all(prose.use_when, path="selection.use_when"),
-            do_not_use_when=cutter.all(prose.do_not_use_when, path="selection.do_not_use_when"),
-            adjacent_tools=cutter.named(prose.adjacent_tools, path="selection.adjacent_tools"),
-        ),
+        "identity": identity,
+        "capability": _capability(tool, prose, cutter),
+        "selection": _selection(prose, cutter),
         "input": _inputs(schema, prose, cutter),
         "output": Outputs(schema=output),
         "execution": Execution(side_effect=judgement.effect, idempotency=_idempotency(tool)),
@@ -135,6 +119,35 @@ def _described(schema: Mapping[str, Any]) -> dict[str, bool]:
     if not isinstance(properties, Mapping):
         return {}
     return {name: isinstance(node, Mapping) and bool(node.get("description")) for name, node in properties.items()}
+
+
+def _identity(tool: ForeignTool, cutter: _Cutter) -> Identity:
+    name = clean_name(tool.name)
+    server = clean_name(tool.server or "", default=LOCAL_SERVER)
+    title = tool.title or (tool.name.strip() if name != tool.name else "")
+    return Identity(
+        name=name,
+        title=cutter.one(title, path="identity.title"),
+        domain=cutter.one(tool.domain or _domain(name, server), path="identity.domain"),
+        server=server,
+    )
+
+
+def _capability(tool: ForeignTool, prose: Prose, cutter: _Cutter) -> Capability:
+    return Capability(
+        does=cutter.one(prose.does, path="capability.does"),
+        does_not=cutter.all(prose.does_not, path="capability.does_not"),
+        examples=cutter.all((*tool.examples, *prose.examples), path="capability.examples"),
+        tags=cutter.all(tool.tags, path="capability.tags"),
+    )
+
+
+def _selection(prose: Prose, cutter: _Cutter) -> Selection:
+    return Selection(
+        use_when=cutter.all(prose.use_when, path="selection.use_when"),
+        do_not_use_when=cutter.all(prose.do_not_use_when, path="selection.do_not_use_when"),
+        adjacent_tools=cutter.named(prose.adjacent_tools, path="selection.adjacent_tools"),
+    )
 
 
 def _inputs(schema: dict[str, Any], prose: Prose, cutter: _Cutter) -> Inputs:

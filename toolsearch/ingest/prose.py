@@ -80,7 +80,7 @@ def _take_parameters(unit: Unit, prose: Prose, undescribed: frozenset[str]) -> N
 
 
 def _take(unit: Unit, prose: Prose, *, name: str, known: frozenset[str]) -> None:
-    if unit.section is Section.EXAMPLES:
+    if unit.section is Section.EXAMPLES and len(prose.examples) < MAX_EXAMPLES:
         _take_example(unit, prose)
         return
     whole = unit.section in (Section.NOT_USE, Section.DOES_NOT, Section.INSTEAD)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -16,10 +16,11 @@ from toolsearch.ingest.contracts import ContractFormat, build_contract
 from toolsearch.ingest.dataset import DatasetTool, numbered_names
 from toolsearch.ingest.documents import MAX_BYTES, check_tree, decode, parse
 from toolsearch.ingest.enrich import enrich
+from toolsearch.ingest.envelopes import Found, definitions
 from toolsearch.ingest.foreign import ContractReader
 from toolsearch.ingest.mcp import McpTool
 from toolsearch.ingest.openai import OpenAITool
-from toolsearch.ingest.places import Document, Path, Syntax, placed
+from toolsearch.ingest.places import Document, Syntax, placed
 
 READERS: tuple[ContractReader, ...] = (DatasetTool(), OpenAITool(), AnthropicTool(), McpTool())
 """The foreign formats, asked in this order."""
@@ -36,7 +37,7 @@ SUFFIXES: Mapping[str, Syntax | None] = {
 SCHEMA_FOLDER = "schemas"
 
 _OWN = ContractFormat()
-_ENVELOPES = ("tools", "result", "contracts")
+_KNOWN = "known are our contracts, MCP tools/list, OpenAI and Anthropic tools, and tools.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,6 @@ class ReadReport:
     contracts: tuple[ToolContract, ...] = ()
     refused: tuple[ContractError, ...] = ()
     ids: Mapping[ToolRef, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """One definition and where it stands."""
-
-    data: Any
-    document: Document
-    path: Path
-    source: str
-    server: str | None
-
-    @property
-    def place(self) -> str:
-        return self.document.place(self.path)
 
 
 def read_path(path: FilePath | str, *, server: str | None = None, trusted: bool = False) -> ReadReport:
@@ -157,7 +143,7 @@ def _files(folder: FilePath) -> list[FilePath]:
     return sorted(file for file in folder.rglob("*") if wanted(file))
 
 
-def _open_file(file: FilePath, *, server: str | None) -> tuple[list[_Found], list[ContractError]]:
+def _open_file(file: FilePath, *, server: str | None) -> tuple[list[Found], list[ContractError]]:
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
@@ -172,60 +158,19 @@ def _open_file(file: FilePath, *, server: str | None) -> tuple[list[_Found], lis
 
 def _open(
     data: Any, *, source: str, server: str | None, syntax: Syntax | None
-) -> tuple[list[_Found], list[ContractError]]:
+) -> tuple[list[Found], list[ContractError]]:
     if isinstance(data, bytes | bytearray | memoryview | str):
         text = decode(data if isinstance(data, str) else bytes(data), source=source)
         documents, faults = parse(text, source=source, syntax=syntax)
     else:
         check_tree(data, source=source)
         documents, faults = [Document(data)], []
-    found = [one for document in documents for one in _definitions(document, source=source, server=server)]
-    if not found and not faults and documents and not _is_empty(documents):
-        raise UnsupportedFormat("holds no tool definitions", source=source, hint=_KNOWN)
+    found = [one for document in documents for one in definitions(document, source=source, server=server)]
     if found and not faults and not any(isinstance(one.data, Mapping) and _reader_of(one.data) for one in found):
         raise UnsupportedFormat(
             "no reader recognises any of its definitions", source=source, path=found[0].place, hint=_KNOWN
         )
     return found, faults
-
-
-_KNOWN = "known are our contracts, MCP tools/list, OpenAI and Anthropic tools, and tools.jsonl"
-
-
-def _is_empty(documents: list[Document]) -> bool:
-    return all(isinstance(_inner(document.data), list) for document in documents)
-
-
-def _inner(data: Any) -> Any:
-    for _ in range(3):
-        key = _envelope(data) if isinstance(data, Mapping) else None
-        if key is None:
-            return data
-        data = data[key]
-    return data
-
-
-def _envelope(data: Mapping[str, Any]) -> str | None:
-    """Return the key under which the definitions stand, or None for a definition."""
-    if "name" in data and data.get("type") != "namespace":
-        return None
-    return next((key for key in _ENVELOPES if isinstance(data.get(key), Mapping | list)), None)
-
-
-def _definitions(document: Document, *, source: str, server: str | None) -> Iterator[_Found]:
-    """Unwrap lists, `{tools: [...]}`, JSON-RPC results and namespaces, in order."""
-    pending: list[tuple[Any, Path, str | None]] = [(document.data, (), server)]
-    while pending:
-        data, path, inside = pending.pop()
-        if isinstance(data, list | tuple):
-            pending.extend(((item, (*path, at), inside) for at, item in reversed(list(enumerate(data)))))
-            continue
-        key = _envelope(data) if isinstance(data, Mapping) else None
-        if key is None:
-            yield _Found(data, document, path, source, inside)
-            continue
-        name = data.get("name")
-        pending.append((data[key], (*path, key), name if isinstance(name, str) and name.strip() else inside))
 
 
 def _reader_of(data: Mapping[str, Any]) -> ContractReader | ContractFormat | None:
@@ -235,10 +180,10 @@ def _reader_of(data: Mapping[str, Any]) -> ContractReader | ContractFormat | Non
 
 
 def _read_all(
-    found: list[_Found], faults: list[ContractError], *, schemas: Sequence[FilePath], trusted: bool
+    found: list[Found], faults: list[ContractError], *, schemas: Sequence[FilePath], trusted: bool
 ) -> ReadReport:
     refused = list(faults)
-    contracts: dict[ToolRef, tuple[ToolContract, _Found]] = {}
+    contracts: dict[ToolRef, tuple[ToolContract, Found]] = {}
     ids: dict[ToolRef, str] = {}
     names = numbered_names(
         one.data for one in found if isinstance(one.data, Mapping) and READERS[0].recognises(one.data)
@@ -264,7 +209,7 @@ def _read_all(
     return ReadReport(tuple(contract for contract, _ in contracts.values()), tuple(refused), ids)
 
 
-def _read_one(one: _Found, *, schemas: Sequence[FilePath], trusted: bool, names: Mapping[str, str]) -> ToolContract:
+def _read_one(one: Found, *, schemas: Sequence[FilePath], trusted: bool, names: Mapping[str, str]) -> ToolContract:
     if not isinstance(one.data, Mapping):
         raise UnsupportedFormat(
             f"has a {type(one.data).__name__} where a tool definition is expected", source=one.source, path=one.place
@@ -282,7 +227,7 @@ def _read_one(one: _Found, *, schemas: Sequence[FilePath], trusted: bool, names:
     return _read_foreign(one, reader, trusted=trusted, names=names)
 
 
-def _read_foreign(one: _Found, reader: ContractReader, *, trusted: bool, names: Mapping[str, str]) -> ToolContract:
+def _read_foreign(one: Found, reader: ContractReader, *, trusted: bool, names: Mapping[str, str]) -> ToolContract:
     try:
         contract = enrich(reader.read(one.data, server=one.server, trusted=trusted))
     except ValidationError as error:
