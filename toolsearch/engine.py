@@ -20,6 +20,7 @@ from toolsearch.contract import ToolContract
 from toolsearch.embed.protocol import Encoder
 from toolsearch.errors import RequestError, UnknownTrace
 from toolsearch.index.docset import DocSet
+from toolsearch.index.view import View
 from toolsearch.live import ChangeReport, LiveIndex, Progress
 from toolsearch.query import Outcome, Principal, SearchRequest
 from toolsearch.rank.diversify import diversify
@@ -150,7 +151,7 @@ class ToolIndex:
         with watch.time("visibility"):
             view = state.views.of(principal)
             always_on = _always_on(request, state=state, docs=view.docs)
-        ranked = self._rank(request, state=state, docs=view.docs.without(always_on), watch=watch)
+        ranked = self._rank(request, state=state, view=view.without(always_on), watch=watch)
         clauses = len(ranked.intent.clauses)
         with watch.time("diversify"):
             chosen = diversify(
@@ -178,12 +179,13 @@ class ToolIndex:
         request: SearchRequest,
         *,
         state: IndexState,
-        docs: DocSet,
+        view: View,
         watch: Stopwatch,
         also: tuple[int, ...] = (),
         pool: int = 0,
     ) -> Ranked:
-        """Run the stages from intent to rerank over the documents of `docs`."""
+        """Run the stages from intent to rerank over the documents of a view."""
+        docs = view.docs
         profile = PROFILES[request.profile]
         weights = profile.with_overrides(request.weights)
         with watch.time("intent"):
@@ -197,7 +199,7 @@ class ToolIndex:
                 lexical=state.snapshot.lexical,
                 docs=docs,
                 encoder=state.encoder,
-                encode=self._live.encoder.encode_queries if state.lanes.contracts is not None else None,
+                encode=self._live.encoder.encode_queries if view.vectors_ready else None,
             )
         with watch.time("recall"):
             recalled, relevance = retrieve(
@@ -252,8 +254,8 @@ class ToolIndex:
             depth: Most tools wanted.
         """
         asked, state = _request(request), self._live.state
-        docs = state.views.of(_narrowed(asked, principal)).docs
-        ranked = self._rank(asked, state=state, docs=docs, watch=Stopwatch(), pool=depth)
+        view = state.views.of(_narrowed(asked, principal))
+        ranked = self._rank(asked, state=state, view=view, watch=Stopwatch(), pool=depth)
         return [(state.columns.refs[item.doc_id], item.score) for item in ranked.scored[:depth]]
 
     def explain(self, request: SearchRequest | str, *, ref: str, principal: Principal) -> ScoreExplanation:
@@ -264,9 +266,9 @@ class ToolIndex:
         """
         asked, state = _request(request), self._live.state
         whom = _narrowed(asked, principal)
-        docs = state.views.of(whom).docs
-        doc_id = state.resolve(ref, docs=docs)
-        ranked = self._rank(asked, state=state, docs=docs, watch=Stopwatch(), also=(doc_id,))
+        view = state.views.of(whom)
+        doc_id = state.resolve(ref, docs=view.docs)
+        ranked = self._rank(asked, state=state, view=view, watch=Stopwatch(), also=(doc_id,))
         answer = self._search(asked, principal=whom, trace_id=asked.trace_id or uuid.uuid4().hex)
         place = next(at for at, item in enumerate(ranked.scored) if item.doc_id == doc_id)
         item, name = ranked.scored[place], state.columns.refs[doc_id]

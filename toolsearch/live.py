@@ -1,8 +1,9 @@
 """The writing side of an index: one registry, one encoder, one current state that is swapped as a whole.
 
-Order of a change: registry commit (durable), lexical state (searchable by words at once), vectors, full state, snapshot
-folder. Whatever is lost by a crash after the commit is made again from the registry at the next open; whatever is lost
-before it never happened.
+Order of a change: registry commit (durable), state with postings (searchable by words, and gone where removed, at
+once), vectors (outside the lock: a revocation or a withdrawal never waits for an encoder), state with vectors,
+snapshot folder. Whatever is lost by a crash after the commit is made again from the registry at the next open;
+whatever is lost before it never happened.
 """
 
 from __future__ import annotations
@@ -38,9 +39,6 @@ REGISTRY_FILE = "registry.duckdb"
 Progress = Callable[[int, int], None]
 """Called with (texts embedded, texts in all)."""
 
-FEW_CHANGES = 16
-"""Up to so many new contracts are embedded before the swap: it takes less than a second."""
-
 _NO_TALLY = Tally()
 
 
@@ -66,7 +64,10 @@ class LiveIndex:
         self._documents = encoder
         self._parameters = state.snapshot.lexical.parameters
         self._tallies = registry.tallies()
-        self._writing = threading.RLock()
+        self._written = -1
+        self._writing = threading.Lock()  # the catalogue; held while postings are built, never while texts are embedded
+        self._ruling = threading.Lock()  # the swap of the state and of its rules
+        self._counting = threading.Lock()  # tallies
 
     @classmethod
     def create(cls, root: Path | None, *, rules: RuleBook, encoder: str | Encoder, exist_ok: bool) -> LiveIndex:
@@ -86,7 +87,7 @@ class LiveIndex:
         _remember_encoder(registry, encoder=encoder, model=model)
         registry.set_rules(rules.model_dump_json(), at=_now())
         live = cls(root=root, registry=registry, encoder=model, state=_empty_state(model, rules=rules))
-        live._persist(live.state.snapshot)
+        live._complete(progress=None)
         return live
 
     @classmethod
@@ -146,17 +147,36 @@ class LiveIndex:
         )
         if snapshot is None:
             live.rebuild()
+        else:
+            live._written = snapshot.generation
         return live
 
     def apply(
         self, upserts: Sequence[ToolContract], removals: Sequence[ToolRef], *, progress: Progress | None = None
     ) -> ChangeReport:
-        """Change the catalogue: durable and searchable by words first, then by meaning, then written as a snapshot."""
+        """Change the catalogue; when this returns the change is durable, searchable by meaning and in a snapshot.
+
+        Args:
+            upserts: Contracts to add, or to replace those of the same ref.
+            removals: Refs to remove.
+            progress: Called while texts are embedded.
+
+        Raises:
+            ContractError: If one ref is given twice with different content; nothing is changed.
+        """
         with self._writing:
+            before = self.state.snapshot.generation
             changes = self.registry.apply(upserts, removals, at=_now())
-            if changes.generation != self.state.snapshot.generation:
-                catalog = self.state.snapshot.contracts.changed(upserts, changes.removed)
-                self._swap(catalog, generation=changes.generation, progress=progress)
+            if changes.generation != before:
+                # After a failure between commit and swap the state lags behind: the registry is the truth.
+                in_step = changes.generation == before + 1
+                catalog = (
+                    self.state.snapshot.contracts.changed(upserts, changes.removed)
+                    if in_step
+                    else Catalog.of(self.registry.contracts())
+                )
+                self._swap(catalog, generation=changes.generation, embed=None)
+        self._complete(progress=progress)
         return ChangeReport(
             added=tuple(map(str, changes.added)),
             replaced=tuple(map(str, changes.replaced)),
@@ -166,37 +186,43 @@ class LiveIndex:
         )
 
     def rebuild(self, *, progress: Progress | None = None) -> None:
-        """Make the snapshot again from the registry; cached vectors are used."""
+        """Make the snapshot again from the registry; cached vectors are used. The old state answers meanwhile."""
         with self._writing:
-            self.state = _empty_state(self._documents, rules=self.state.rules)
-            self._swap(Catalog.of(self.registry.contracts()), generation=self.registry.generation, progress=progress)
+            catalog = Catalog.of(self.registry.contracts())
+            self._swap(catalog, generation=self.registry.generation, embed=None, fresh=True)
+        self._complete(progress=progress)
 
-    def _swap(self, catalog: Catalog, *, generation: int, progress: Progress | None) -> None:
-        """Make the state of a catalog current: by words at once if many texts must be embedded, then whole."""
+    def _complete(self, *, progress: Progress | None) -> None:
+        """Embed what has no vector yet, then swap in the whole state and write it down."""
+        self._embed(self.state.snapshot.pending_texts(), progress=progress)
+        with self._writing:
+            snapshot = self.state.snapshot
+            if not snapshot.vectors_ready:
+                self._swap(snapshot.contracts, generation=snapshot.generation, embed=self._embed)
+            if self.root is not None and self._written != self.state.snapshot.generation:
+                write_snapshot(self.state.snapshot, self.root)
+                self._written = self.state.snapshot.generation
+
+    def _swap(self, catalog: Catalog, *, generation: int, embed: Embed | None, fresh: bool = False) -> None:
+        """Make the state of a catalog current, under the rules in force at that moment."""
         before = self.state
-        if len(catalog) - int((catalog.kept_from(before.snapshot.contracts) >= 0).sum()) > FEW_CHANGES:
-            self.state = self._state(catalog, generation=generation, embed=None, before=before)
-        self.state = self._state(
-            catalog,
-            generation=generation,
-            embed=lambda texts: self._embed(texts, progress=progress),
-            before=before,
-        )
-        self._persist(self.state.snapshot)
-
-    def _state(self, catalog: Catalog, *, generation: int, embed: Embed | None, before: IndexState) -> IndexState:
         snapshot = build_snapshot(
             catalog,
             generation=generation,
             encoder=self._documents.info,
             embed=embed,
             parameters=self._parameters,
-            previous=before.snapshot,
+            previous=None if fresh else before.snapshot,
         )
-        return make_state(snapshot, encoder=self._documents.info, rules=before.rules, previous=before)
+        with self._ruling:
+            self.state = make_state(
+                snapshot, encoder=self._documents.info, rules=self.state.rules, previous=None if fresh else before
+            )
 
-    def _embed(self, texts: Sequence[str], *, progress: Progress | None) -> NDArray[np.float32]:
-        encoder_id = self._documents.info.id
+    def _embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> NDArray[np.float32]:
+        info = self._documents.info
+        # Other weights under one name must not answer for each other.
+        encoder_id = f"{info.id}:{info.sha256[:16]}"
         return embed_documents_cached(
             self._documents,
             texts,
@@ -205,13 +231,9 @@ class LiveIndex:
             progress=progress,
         )
 
-    def _persist(self, snapshot: Snapshot) -> None:
-        if self.root is not None:
-            write_snapshot(snapshot, self.root)
-
     def set_rules(self, rules: RuleBook) -> None:
         """Replace the access rules; the next search obeys them."""
-        with self._writing:
+        with self._ruling:
             self.registry.set_rules(rules.model_dump_json(), at=_now())
             self.state = with_rules(self.state, rules)
 
@@ -228,7 +250,7 @@ class LiveIndex:
             tenant=tenant,
             at=at,
         )
-        with self._writing:
+        with self._counting:
             self.registry.record_outcome(row)
             key = (ref.server, ref.name)
             self._tallies[key] = self._tallies.get(key, _NO_TALLY).observed(verdict(outcome.status), at)

@@ -87,7 +87,6 @@ def make_state(
         previous: A state to take the facts of unchanged documents from.
     """
     columns = build_columns(snapshot.contracts, previous=None if previous is None else previous.columns)
-    ready = snapshot.vectors_ready
     return IndexState(
         snapshot=snapshot,
         encoder=encoder,
@@ -95,19 +94,14 @@ def make_state(
         columns=columns,
         names=build_names(snapshot.contracts),
         features=FeatureCache(snapshot.contracts),
-        views=Views(contracts=snapshot.contracts, columns=columns, rules=rules),
-        # A lane that knows only some of the documents would favour them: it stays off until all have vectors.
-        lanes=Lanes(
-            contracts=snapshot.contract_vectors if ready else None,
-            examples=snapshot.example_vectors if ready else None,
-            encoder=encoder,
-        ),
+        views=Views(snapshot=snapshot, columns=columns, rules=rules),
+        lanes=Lanes(contracts=snapshot.contract_vectors, examples=snapshot.example_vectors, encoder=encoder),
     )
 
 
 def with_rules(state: IndexState, rules: RuleBook) -> IndexState:
     """Return the state under other rules; nothing of the snapshot is made again."""
-    return replace(state, rules=rules, views=Views(contracts=state.contracts, columns=state.columns, rules=rules))
+    return replace(state, rules=rules, views=Views(snapshot=state.snapshot, columns=state.columns, rules=rules))
 
 
 def refs_of(state: IndexState, refs: Sequence[str]) -> list[ToolRef]:

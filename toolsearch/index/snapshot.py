@@ -63,6 +63,16 @@ class Snapshot:
         """Tell whether every document has its vectors."""
         return len(self.contract_vectors.owners) == self.n_docs
 
+    def pending_texts(self) -> list[str]:
+        """Return the distinct texts of the documents that own no vector yet, in order of DocId."""
+        owning = np.zeros(self.n_docs, dtype=np.bool_)
+        owning[self.contract_vectors.owners] = True
+        texts: dict[str, None] = {}
+        for doc_id in np.flatnonzero(~owning).tolist():
+            document = tool_document(self.contracts[doc_id])
+            texts.update(dict.fromkeys((document.positive_text, *document.examples, *document.negatives)))
+        return list(texts)
+
     def document(self, doc_id: int) -> ToolDocument:
         """Return the texts of a document, made when first asked for."""
         document = self._documents.get(doc_id)

@@ -10,11 +10,13 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from toolsearch.contract import ToolContract
+import numpy as np
+
 from toolsearch.index.columns import Columns
 from toolsearch.index.docset import DocSet
+from toolsearch.index.snapshot import Snapshot
 from toolsearch.query import Principal
 from toolsearch.visibility.decide import visible_mask
 from toolsearch.visibility.rules import RuleBook
@@ -31,27 +33,42 @@ class View:
         docs: The visible documents.
         catalog_version: Hash of the visible contracts; hidden ones do not shape it.
         baseline_tokens: Estimated prompt tokens of all visible definitions.
+        vectors_ready: Whether every visible document has its vector. While some lack one the vector lane stays off:
+            it would favour the others. Hidden documents do not count.
     """
 
     docs: DocSet
     catalog_version: str
     baseline_tokens: int
+    vectors_ready: bool
+
+    def without(self, doc_ids: Sequence[int]) -> View:
+        """Return the view less some documents; version and baseline stay those of the whole view."""
+        return replace(self, docs=self.docs.without(doc_ids)) if doc_ids else self
 
 
-def make_view(docs: DocSet, *, contracts: Sequence[ToolContract], columns: Columns) -> View:
+def make_view(docs: DocSet, *, snapshot: Snapshot, columns: Columns) -> View:
     """Return the view of a DocSet."""
     digest = hashlib.sha256()
+    fingerprints = snapshot.contracts.fingerprints
     for doc_id in docs.ids.tolist():
-        digest.update(f"{columns.refs[doc_id]} {contracts[doc_id].fingerprint}\n".encode())
-    return View(docs, digest.hexdigest()[:32], int(columns.tokens[docs.ids].sum()))
+        digest.update(f"{columns.refs[doc_id]} {fingerprints[doc_id]}\n".encode())
+    owning = np.zeros(snapshot.n_docs, dtype=np.bool_)
+    owning[snapshot.contract_vectors.owners] = True
+    return View(
+        docs=docs,
+        catalog_version=digest.hexdigest()[:32],
+        baseline_tokens=int(columns.tokens[docs.ids].sum()),
+        vectors_ready=bool(owning[docs.ids].all()),
+    )
 
 
 class Views:
     """The views of one snapshot under one set of rules, oldest use out first. Safe to share between threads."""
 
-    def __init__(self, *, contracts: Sequence[ToolContract], columns: Columns, rules: RuleBook) -> None:
-        self._contracts, self._columns, self._rules = contracts, columns, rules
-        self._most = max(16, VIEW_BYTES // (5 * max(len(contracts), 1) + 1_000))
+    def __init__(self, *, snapshot: Snapshot, columns: Columns, rules: RuleBook) -> None:
+        self._snapshot, self._columns, self._rules = snapshot, columns, rules
+        self._most = max(16, VIEW_BYTES // (5 * max(snapshot.n_docs, 1) + 1_000))
         self._kept: OrderedDict[str, View] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -63,7 +80,7 @@ class Views:
                 self._kept.move_to_end(key)
                 return found
         mask = visible_mask(self._columns.policies, principal=principal, rules=self._rules)
-        view = make_view(DocSet.from_mask(mask), contracts=self._contracts, columns=self._columns)
+        view = make_view(DocSet.from_mask(mask), snapshot=self._snapshot, columns=self._columns)
         with self._lock:
             self._kept[key] = view
             while len(self._kept) > self._most:

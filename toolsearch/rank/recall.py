@@ -38,10 +38,10 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lanes:
-    """The vector lanes of a snapshot. None while they are being built."""
+    """The vector lanes of a snapshot."""
 
-    contracts: VectorIndex | None
-    examples: VectorIndex | None
+    contracts: VectorIndex
+    examples: VectorIndex
     encoder: EncoderInfo
 
 
@@ -87,9 +87,9 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
     for probe, shares in zip(probes, dense, strict=True):
         if shares is not None:
             found.append(_best(shares, docs=docs, depth=depth))
-        if probe.vector is not None and lanes.contracts is not None:
+        if probe.vector is not None:
             found.append(lanes.contracts.search(probe.vector, docs=docs, depth=depth).doc_ids.astype(np.int64))
-            if lanes.examples is not None and lanes.examples.owners.size:
+            if lanes.examples.owners.size:
                 found.append(lanes.examples.search(probe.vector, docs=docs, depth=depth).doc_ids.astype(np.int64))
     doc_ids = np.unique(np.concatenate(found))
     shape = (len(probes), doc_ids.size)
@@ -97,11 +97,9 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
     for row, (probe, shares) in enumerate(zip(probes, dense, strict=True)):
         if shares is not None:
             lexical[row] = shares[doc_ids]
-        if probe.vector is not None and lanes.contracts is not None:
+        if probe.vector is not None:
             contracts[row] = lanes.contracts.cosines(probe.vector, doc_ids=doc_ids)
-            examples[row] = (
-                lanes.examples.cosines(probe.vector, doc_ids=doc_ids) if lanes.examples is not None else -1.0
-            )
+            examples[row] = lanes.examples.cosines(probe.vector, doc_ids=doc_ids)
     return Recalled(doc_ids, lexical, contracts, examples)
 
 
