@@ -46,10 +46,10 @@ demo: $(VENV)/.serve indexes/starter/registry.duckdb ## Three searches with thei
 	@$(BIN)/python -m benchmarks.demo
 
 test: $(VENV)/.test ## Run the fast tests (no torch)
-	$(BIN)/python -m pytest -m 'not slow and not st' -n 2
+	$(BIN)/python -m pytest -m "not slow and not st" -n 2 $(PYTEST_FLAGS)
 
 test-all: $(VENV)/.all ## Run every test with every extra, as CI does
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)
 
 lint: $(VENV)/.lint ## Check style and format
 	$(BIN)/ruff check .
