@@ -105,6 +105,15 @@ def test_index_warns_of_tools_that_nobody_sees(
     assert capsys.readouterr().err == ""
 
 
+def test_a_folder_s_own_contracts_and_rules_are_read(
+    tmp_path: Path, sources: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("index", tmp_path, "--encoder", "hashed") == 0
+    assert "4 added" in capsys.readouterr().out
+    assert run("tools", "-i", tmp_path, "--subject", "guest", "--json") == 0
+    assert "weather/weather.today@1" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

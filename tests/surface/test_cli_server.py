@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -35,7 +37,7 @@ def run(*words: object) -> int:
 def start(folder: Path, *words: object, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
     code = "from toolsearch.cli.app import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", code, "serve", "-i", str(folder), "--port", "0", *map(str, words)],
+        [sys.executable, "-c", code, "serve", str(folder), "--port", "0", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -58,15 +60,20 @@ def stop(process: subprocess.Popen[str]) -> tuple[str, str]:
     return process.communicate(timeout=30)
 
 
+def build(folder: Path) -> Path:
+    with ToolIndex.create(folder, rules=RULES, encoder="hashed") as index:
+        index.add(CATALOGUE)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with ToolIndex.create(tmp_path / "index", rules=RULES, encoder="hashed") as index:
-        index.add(CATALOGUE)
-    return tmp_path / "index"
+    return build(tmp_path / "index")
 
 
-@pytest.fixture
-def server(folder: Path) -> Iterator[tuple[Path, ServerAddress]]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, ServerAddress]]:
+    folder = build(tmp_path_factory.mktemp("served") / "index")
     process = start(folder)
     try:
         yield folder, started(folder, process)
@@ -98,8 +105,11 @@ def test_commands_go_through_the_server(
     capsys.readouterr()
     assert run("remove", "weather/new@1", "-i", folder) == 0
     assert "removed 1: weather/new@1" in capsys.readouterr().out
+    (tmp_path / "all.json").write_text("[" + ",".join(contract.canonical_json for contract in CATALOGUE) + "]")
     assert run("index", folder, tmp_path / "new.json", "--prune", "--public") == 0
     assert "1 added, 0 replaced, 0 unchanged, 4 removed" in capsys.readouterr().out
+    assert run("index", folder, tmp_path / "all.json", "--prune") == 0
+    assert "4 added, 0 replaced, 0 unchanged, 1 removed" in capsys.readouterr().out
 
 
 def test_errors_of_the_server_are_the_library_s(
@@ -118,6 +128,31 @@ def test_errors_of_the_server_are_the_library_s(
         error = capsys.readouterr().err
         assert says in error
         assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x00" * 64,
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -5\r\n\r\n",
+        b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nxxxxxx",
+        b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n",
+        b"GET /" + b"x" * 200_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: \xff\xfe\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+    ids=range(8),
+)
+def test_raw_bytes_do_no_harm(server: tuple[Path, ServerAddress], sent: bytes) -> None:
+    _, address = server
+    connection = socket.create_connection((address.host, address.port), timeout=10)
+    with connection, contextlib.suppress(OSError):
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        assert not connection.recv(12).startswith((b"HTTP/1.1 5", b"HTTP/1.1 2"))
+    with urllib.request.urlopen(f"{address.url}/healthz", timeout=10) as answer:
+        assert answer.status == 200
 
 
 def test_a_second_server_is_refused(server: tuple[Path, ServerAddress]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import threading
@@ -18,7 +19,7 @@ from surface_catalogue import CATALOGUE, LOOPBACK, SUPPORT
 from toolsearch import SearchRequest, ToolIndex
 from toolsearch.errors import IndexMissing
 from toolsearch.serve.http import create_app
-from toolsearch.serve.limits import strict_json
+from toolsearch.serve.limits import read_body, strict_json
 from toolsearch.serve.problems import HttpProblem
 from toolsearch.settings import load_settings
 
@@ -285,6 +286,31 @@ def test_the_openapi_document_knows_every_model(client: TestClient) -> None:
     examples = document["paths"]["/v1/search"]["post"]["requestBody"]["content"]["application/json"]["examples"]
     for example in examples.values():
         assert client.post("/v1/search", json=example["value"]).status_code == 200
+
+
+def test_a_body_without_a_length_is_bounded_too(client: TestClient) -> None:
+    pieces = (b"x" * 100_000 for _ in range(12))
+    answer = client.post("/v1/search", content=pieces, headers=JSON)
+    assert problem(answer)["code"] == "body_too_large"
+
+
+@pytest.mark.parametrize(
+    ("messages", "code"),
+    [
+        ([{"type": "http.request", "body": b"{", "more_body": True}], "body_timeout"),
+        ([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}], "body_incomplete"),
+    ],
+)
+def test_a_body_that_does_not_come(messages: list[dict[str, object]], code: str) -> None:
+    async def receive() -> dict[str, object]:
+        if messages:
+            return messages.pop(0)
+        await asyncio.sleep(60)
+        raise AssertionError("waited too long")
+
+    with pytest.raises(HttpProblem) as refused:
+        asyncio.run(read_body(receive, limit=100, declared=None, timeout_s=0.05))
+    assert refused.value.code == code
 
 
 json_values = st.recursive(

@@ -17,6 +17,9 @@ from toolsearch.cli.progress import progress_bar
 if TYPE_CHECKING:
     from toolsearch import ChangeReport, RuleBook, ToolContract, ToolIndex
 
+CONTRACTS_FOLDER, RULES_FILE = "contracts", "rules.yaml"
+"""What is read from the index folder itself where nothing else is named."""
+
 _DEFAULT_ENCODER = "minilm"
 _SHOWN = 20
 _NOBODY = (
@@ -28,9 +31,13 @@ _NOBODY = (
 def index(
     path: Annotated[Path, typer.Argument(help="Folder of the index.", show_default=False)],
     sources: Annotated[
-        list[Path] | None, typer.Argument(help="Files or folders of tool definitions.", show_default=False)
+        list[Path] | None,
+        typer.Argument(help="Files or folders of tool definitions [default: PATH/contracts].", show_default=False),
     ] = None,
-    rules: Annotated[Path | None, typer.Option(help="YAML or JSON file of access rules.", show_default=False)] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option(help="YAML or JSON file of access rules [default: PATH/rules.yaml].", show_default=False),
+    ] = None,
     public: Annotated[
         bool, typer.Option("--public", help="Show every tool that states no `access` to everyone.")
     ] = False,
@@ -51,6 +58,10 @@ def index(
     """Read tool definitions into an index: add, replace, and with --prune remove."""
     from toolsearch.errors import RequestError
 
+    if not sources and not rebuild and (path / CONTRACTS_FOLDER).is_dir():
+        sources = [path / CONTRACTS_FOLDER]
+    if rules is None and not public and (path / RULES_FILE).is_file():
+        rules = path / RULES_FILE
     if not (sources or rebuild or rules or public):
         raise RequestError("nothing to do: name SOURCES, --rules, --public or --rebuild", field="sources")
     if prune and not sources:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _BAR_CELLS = 8
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_TOOL_CELLS, _TITLE_CELLS = 40, 12
+_REASONS = 3
+"""Reasons shown for each tool; `explain` shows all."""
+
+_TOOL_CELLS, _TITLE_CELLS, _EFFECT_CELLS, _BORDER_CELLS = 40, 20, 12, 13
 _ROOMY = 120
 """Columns of a terminal from which on signals get a named bar each."""
 
@@ -99,8 +102,9 @@ def _legend(answer: CandidateSet) -> str:
 
 
 def _why_cell(candidate: Candidate) -> Text:
-    lines: list[Text] = [plain(reason.text) for reason in candidate.reasons]
+    lines: list[Text] = [plain(reason.text) for reason in candidate.reasons[:_REASONS]]
     lines += [plain(f"! {caution.text}", "yellow") for caution in candidate.cautions]
+    lines += [plain(f"has {name} = {value}", "green") for name, value in candidate.inputs.ready.items()]
     for missing in candidate.inputs.missing:
         source = f"from {', '.join(missing.obtain_from)}" if missing.obtain_from else "ask the user"
         lines.append(plain(f"needs {missing.field}: {source}", "magenta"))
@@ -138,28 +142,32 @@ def print_explanation(answer: ScoreExplanation) -> None:
         indent = len(line) - len(line.lstrip(" "))
         out.print(Text(" " * indent).append_text(plain(line)))
     for reason in answer.reasons:
-        out.print(plain(reason.text))
+        out.print(plain(reason.text), soft_wrap=True)
     for caution in answer.cautions:
-        out.print(plain(f"! {caution.text}", "yellow"))
+        out.print(plain(f"! {caution.text}", "yellow"), soft_wrap=True)
 
 
 def print_visibility(answer: VisibilityReport) -> None:
     """Print the decision about one tool."""
     verdict = "visible" if answer.allowed else "hidden"
-    console().print(plain(f"{answer.ref}: {verdict} by {answer.rule}: {answer.reason}"))
+    console().print(plain(f"{answer.ref}: {verdict} by {answer.rule}: {answer.reason}"), soft_wrap=True)
 
 
 def print_tools(found: tuple[ToolSummary, ...]) -> None:
     """Print the visible tools."""
-    longest = max((cell_len(tool.ref) for tool in found), default=0)
+    out = console()
+    tool_width = min(max((cell_len(tool.ref) for tool in found), default=0), _TOOL_CELLS)
+    title_width = min(max((cell_len(tool.title) for tool in found), default=0), _TITLE_CELLS)
     table = Table()
-    table.add_column("tool", overflow="fold", min_width=min(longest, _TOOL_CELLS))
-    table.add_column("title", overflow="fold", min_width=_TITLE_CELLS)
-    table.add_column("side effect", no_wrap=True)
-    table.add_column("does", overflow="ellipsis", no_wrap=True)
+    table.add_column("tool", overflow="fold", width=tool_width)
+    table.add_column("title", overflow="fold", width=title_width)
+    table.add_column("side effect", no_wrap=True, width=_EFFECT_CELLS)
+    rest = out.width - tool_width - title_width - _EFFECT_CELLS - _BORDER_CELLS
+    if rest >= _TITLE_CELLS:
+        table.add_column("does", overflow="ellipsis", no_wrap=True, max_width=rest)
     for tool in found:
         effect = tool.side_effect.label
-        table.add_row(plain(tool.ref), plain(tool.title), Text(effect, _STYLES.get(effect, "")), plain(tool.does))
-    out = console()
+        cells = (plain(tool.ref), plain(tool.title), Text(effect, _STYLES.get(effect, "")), plain(tool.does))
+        table.add_row(*cells[: len(table.columns)])
     out.print(table)
     out.print(plain(f"{len(found)} tools", "dim"))

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from toolsearch.cli import options as o
-
 
 def serve(
-    index: o.IndexOption = None,
+    index: Annotated[
+        Path | None, typer.Argument(help="Folder of the index [setting: index].", show_default=False)
+    ] = None,
     host: Annotated[str | None, typer.Option(help="Address to bind.", show_default=False)] = None,
     port: Annotated[int | None, typer.Option(help="Port to bind; 0 takes any.", show_default=False)] = None,
     api_keys_file: Annotated[Path | None, typer.Option(help="File of API keys.", show_default=False)] = None,
@@ -31,8 +31,8 @@ def serve(
     except ImportError as error:
         raise MissingExtraError(package=error.name or "fastapi", extra="serve") from None
 
-    def announce(url: str) -> None:
+    def announce(url: str, text: str) -> None:
         print(f"toolsearch serves {settings.index} at {url} (stop with Ctrl-C). Try:\n", flush=True)
-        print(f"  {example_request(url, authenticated=settings.authenticated)}\n", flush=True)
+        print(f"  {example_request(url, authenticated=settings.authenticated, text=text)}\n", flush=True)
 
     run_server(settings, announce=announce)

@@ -9,7 +9,8 @@ import shlex
 from fastapi import Request, Response
 from starlette.routing import BaseRoute
 
-EXAMPLE_TEXT = "where is my order ORD-20260917"
+EXAMPLE_TEXT = "what is the weather in Hangzhou"
+"""Asked where no example of the catalogue can be shown."""
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
@@ -18,10 +19,10 @@ _STYLE = (
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
-def example_request(base_url: str, *, authenticated: bool) -> str:
+def example_request(base_url: str, *, authenticated: bool, text: str = EXAMPLE_TEXT) -> str:
     """Return a shell command that asks the server at `base_url`."""
     key = " -H 'Authorization: Bearer YOUR_KEY'" if authenticated else ""
-    body = shlex.quote(json.dumps({"text": EXAMPLE_TEXT}, ensure_ascii=False))
+    body = shlex.quote(json.dumps({"text": text}, ensure_ascii=False))
     url = f"{base_url.rstrip('/')}/v1/search"
     return f"curl -s {shlex.quote(url)}{key} -H 'Content-Type: application/json' -d {body}"
 

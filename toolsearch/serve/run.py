@@ -14,16 +14,17 @@ from toolsearch import ToolIndex
 from toolsearch.errors import RequestError, ToolSearchError
 from toolsearch.serve.address import ServerAddress, remove_address, write_address
 from toolsearch.serve.http import create_app
+from toolsearch.serve.page import EXAMPLE_TEXT
 from toolsearch.serve.sidecar import Sidecar
 from toolsearch.settings import Settings
 
 
-def run_server(settings: Settings, *, announce: Callable[[str], None]) -> None:
+def run_server(settings: Settings, *, announce: Callable[[str, str], None]) -> None:
     """Serve until the process is told to stop.
 
     Args:
         settings: Everything that can be set.
-        announce: Called once with the base URL, when the index is open.
+        announce: Called once, when the index is open, with the base URL and a request that finds something.
 
     Raises:
         RequestError: If the port cannot be bound.
@@ -42,7 +43,7 @@ def run_server(settings: Settings, *, announce: Callable[[str], None]) -> None:
             server.should_exit = True
             raise
         write_address(settings.index, address_of(held[0]))
-        announce(address_of(held[0]).url)
+        announce(address_of(held[0]).url, example_text(index, settings=settings))
         return index
 
     def address_of(sidecar: Sidecar) -> ServerAddress:
@@ -69,6 +70,16 @@ def run_server(settings: Settings, *, announce: Callable[[str], None]) -> None:
         bound.close()
     if held[0].failure is not None:
         raise held[0].failure
+
+
+def example_text(index: ToolIndex, *, settings: Settings) -> str:
+    """Return an example request of a tool that the local principal sees; a fixed one where credentials decide."""
+    if not settings.authenticated:
+        for summary in index.tools(principal=settings.local_principal):
+            capability = index.tool(summary.ref, principal=settings.local_principal).capability
+            if capability.examples and "always-on" not in capability.tags:
+                return capability.examples[0]
+    return EXAMPLE_TEXT
 
 
 def _bind(settings: Settings) -> socket.socket:
