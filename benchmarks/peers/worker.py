@@ -1,0 +1,158 @@
+"""One peer on one catalogue, in a process of its own: read a job, rank every request, write what came of it.
+
+Runs in the peers' environment, so it may import nothing that is installed only beside toolsearch. A request on which
+the peer fails counts as an empty answer and is told; a peer that cannot be imported or built ends the job.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.encoding import CachedEncoder, RandomEncoder, load_encoder
+from benchmarks.peers.tools import PeerTool, read_tools
+
+Search = Callable[[str], Sequence[str]]
+"""Request -> names, best first."""
+
+
+def main(argv: Sequence[str] = sys.argv[1:]) -> int:
+    """Run `worker JOB.json OUTCOME.json`."""
+    job_path, outcome_path = map(Path, argv)
+    job = json.loads(job_path.read_text(encoding="utf-8"))
+    _forbid_network()
+    try:
+        outcome = run_job(job)
+    except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
+        traceback.print_exc()
+        outcome = {"error": f"{type(error).__name__}: {error}"}
+    outcome_path.write_text(json.dumps(outcome, ensure_ascii=False), encoding="utf-8")
+    return 0
+
+
+def run_job(job: dict[str, Any]) -> dict[str, Any]:
+    """Build the index and rank.
+
+    Args:
+        job: `module` and `function` of the adapter, `package` (its distribution), `encoder` (name or null), `cache`
+            (file of vectors), `tools` (a tools.jsonl), `queries` ([{id, text, candidates: ids or null}]) and `k`.
+
+    Returns:
+        version, rankings (query id -> tool ids), timings ([{total, encode}] ms), build_seconds (without encoding),
+        encode_seconds, memory_mb (resident after the build), memory_before_mb, failed (query id -> message).
+    """
+    tools = read_tools(Path(job["tools"]))
+    before = resident_mb()
+    embed = load_encoder(job["encoder"], cache=Path(job["cache"])) if job["encoder"] else None
+    build = getattr(import_module(job["module"]), job["function"])
+    # The first search is part of the build: several peers put their work off until then.
+    watch = _Watch(embed)
+    search = build(tools, k=job["k"], embed=embed)
+    _first(search, job["queries"])
+    seconds, encoding = watch.read()
+    outcome = {
+        "version": _version(job["package"]),
+        "build_seconds": seconds,
+        "encode_seconds": encoding,
+        "memory_mb": resident_mb(),
+        "memory_before_mb": before,
+        "rankings": {},
+        "timings": [],
+        "failed": {},
+    }
+    for query in job["queries"]:
+        shown, finder = tools, search
+        if query.get("candidates") is not None:
+            wanted = frozenset(query["candidates"])
+            shown = [tool for tool in tools if tool.id in wanted]
+            finder = _lazy(build, shown, k=job["k"], embed=embed)
+        _ask(query, finder, shown, embed=embed, k=job["k"], outcome=outcome)
+    return outcome
+
+
+def resident_mb() -> float:
+    """Return the resident set of this process in MB."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("this system tells no resident set: /proc/self/status has no VmRSS")
+
+
+class _Watch:
+    """Time of a stretch of work, the encoder's part apart and at its own price."""
+
+    def __init__(self, embed: CachedEncoder | RandomEncoder | None) -> None:
+        self._embed = embed
+        self._spent, self._cost = (embed.spent_s, embed.cost_s) if embed else (0.0, 0.0)
+        self._started = time.perf_counter()
+
+    def read(self) -> tuple[float, float]:
+        """Return (seconds without encoding, seconds of encoding)."""
+        passed = time.perf_counter() - self._started
+        if self._embed is None:
+            return passed, 0.0
+        return max(0.0, passed - (self._embed.spent_s - self._spent)), self._embed.cost_s - self._cost
+
+
+def _ask(
+    query: dict[str, Any],
+    search: Search,
+    tools: Sequence[PeerTool],
+    *,
+    embed: CachedEncoder | RandomEncoder | None,
+    k: int,
+    outcome: dict[str, Any],
+) -> None:
+    ids = {tool.name: tool.id for tool in tools}
+    watch = _Watch(embed)
+    try:
+        names = list(search(query["text"]))
+    except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
+        names = []
+        outcome["failed"][query["id"]] = f"{type(error).__name__}: {error}"[:300]
+    own, encoding = watch.read()
+    if query.get("candidates") is None:  # the others build an index each
+        outcome["timings"].append({"total": (own + encoding) * 1e3, "encode": encoding * 1e3})
+    outcome["rankings"][query["id"]] = list(dict.fromkeys(ids[name] for name in names if name in ids))[:k]
+
+
+def _first(search: Search, queries: Sequence[dict[str, Any]]) -> None:
+    """Search once, so that work put off until then is done; a failure shows again when the request is asked."""
+    for query in queries[:1]:
+        try:
+            search(query["text"])
+        except Exception:  # noqa: BLE001
+            return
+
+
+def _lazy(build: Callable[..., Search], tools: Sequence[PeerTool], **options: Any) -> Search:
+    """Return a search that builds its index when asked, so that a failure to build counts for that request only."""
+    return lambda text: build(tools, **options)(text)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _forbid_network() -> None:
+    """Make every attempt to reach another host fail at once: results must not depend on one."""
+
+    def refuse(self: socket.socket, address: object) -> None:
+        raise OSError(f"benchmark peers run offline; a connection to {address!r} was asked for")
+
+    socket.socket.connect = refuse  # type: ignore[method-assign, assignment]
+    socket.socket.connect_ex = refuse  # type: ignore[method-assign, assignment]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
