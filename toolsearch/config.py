@@ -103,6 +103,11 @@ class SearchLimits:
         few: Candidates when the intent is clear.
         many: Candidates when several clauses or read-only tools must be combined.
         writes: Write tools offered at once.
+        boundary_strength: Largest share of the score a negative boundary takes away, 0..1; 0 = none is looked for.
+        effect_penalty: Share of the score a writing tool loses when the request only asks to look, 0..1.
+        clauses: Whether the steps of a request are also searched one by one.
+        examples: Whether example requests of the contracts vote for their tools.
+        names: Whether a tool that the request names always surfaces.
     """
 
     depth: int = 50
@@ -111,6 +116,11 @@ class SearchLimits:
     few: int = 5
     many: int = 8
     writes: int = 2
+    boundary_strength: float = 0.6
+    effect_penalty: float = 0.1
+    clauses: bool = True
+    examples: bool = True
+    names: bool = True
 
     def floor(self, *, by_meaning: bool) -> float:
         """Return the floor for a request whose meaning was, or was not, compared."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -129,6 +129,15 @@ class ToolIndex:
         live = LiveIndex.open(Path(path), encoder=encoder, read_only=read_only, rebuild=rebuild)
         return cls(live, limits=limits)
 
+    def with_limits(self, limits: SearchLimits) -> ToolIndex:
+        """Return this index under other sizes and floors; the two share everything else, `close` included."""
+        return ToolIndex(self._live, limits=limits)
+
+    @property
+    def limits(self) -> SearchLimits:
+        """Return the sizes and floors in force."""
+        return self._limits
+
     def search(self, request: SearchRequest | str, *, principal: Principal) -> CandidateSet:
         """Return the few permitted tools that fit a request, with reasons.
 
@@ -190,7 +199,10 @@ class ToolIndex:
         weights = profile.with_overrides(request.weights)
         with watch.time("intent"):
             intent = read_intent(request.text)
-            named = named_tools(request.text, names=state.names, docs=docs)
+            if not self._limits.clauses:
+                intent = replace(intent, clauses=())
+            named = named_tools(request.text, names=state.names, docs=docs) if self._limits.names else {}
+            lanes = state.lanes if self._limits.examples else replace(state.lanes, examples=None)
         with watch.time("encode"):
             probes = make_probes(
                 request.text,
@@ -204,7 +216,7 @@ class ToolIndex:
         with watch.time("recall"):
             recalled, relevance = retrieve(
                 probes,
-                lanes=state.lanes,
+                lanes=lanes,
                 docs=docs,
                 depth=max(self._limits.depth, pool),
                 weights=weights,
@@ -230,6 +242,7 @@ class ToolIndex:
                 snapshot=state.snapshot,
                 tallies=lambda doc_id: self._live.tally(state.contracts[doc_id].ref, at=now),
                 named=named,
+                limits=self._limits,
             )
             size = max(pool, POOL_LEAST, POOL_FACTOR * (request.k or self._limits.many))
             chosen = choose_pool(recalled, relevance, size=size, named=(*named, *also), clauses=clauses)

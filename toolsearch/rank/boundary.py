@@ -12,9 +12,6 @@ from dataclasses import dataclass
 
 from toolsearch.explain import ReasonCode, Why
 
-STRENGTH = 0.6
-"""Largest share of the score a boundary takes away."""
-
 FULL_LEAD = 0.3
 """Lead of the negative side from which on the whole strength applies."""
 
@@ -24,7 +21,7 @@ class Boundary:
     """The boundary that a request runs into.
 
     Attributes:
-        share: Share of the score taken away, in (0, STRENGTH].
+        share: Share of the score taken away, in (0, strength].
         sentence: The `does_not` or `do_not_use_when` sentence.
     """
 
@@ -51,6 +48,7 @@ def boundary(
     negatives: Sequence[tuple[str, AbstractSet[str]]],
     positive_similarity: float | None,
     negative_similarity: float | None,
+    strength: float,
 ) -> Boundary | None:
     """Return the boundary with the largest lead over the positive side, or None.
 
@@ -61,8 +59,9 @@ def boundary(
         negatives: Negative sentences with their tokens, in contract order.
         positive_similarity: Calibrated similarity to the positive side, or None where the vector lane abstains.
         negative_similarity: Of the nearest negative sentence, or None likewise.
+        strength: Largest share of the score taken away, in [0, 1].
     """
-    if not negatives or not terms:
+    if not negatives or not terms or strength <= 0:
         return None
     positive_words = word_share(terms, positive_terms, idf=idf)
     best: Boundary | None = None
@@ -72,7 +71,7 @@ def boundary(
         if positive_similarity is not None and negative_similarity is not None:
             lead = (lead + negative_similarity - positive_similarity) / 2
         if lead > 0:
-            share = STRENGTH * min(1.0, lead / FULL_LEAD)
+            share = strength * min(1.0, lead / FULL_LEAD)
             if best is None or share > best.share:
                 best = Boundary(share, sentence)
     return best

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.config import SearchLimits
 from toolsearch.contract import Origin, SideEffect, ToolContract
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.explain import ReasonCode, Tell, Why
@@ -25,9 +26,6 @@ from toolsearch.rank.readiness import assess
 from toolsearch.rank.recall import Probe, Recalled, Relevance
 from toolsearch.rank.rerank import Evidence
 from toolsearch.rank.signals import Signal, calibrate, cost, freshness, lexical, reliability, semantic
-
-EFFECT_PENALTY = 0.1
-"""Share of the score a writing tool loses when the request only asks to look."""
 
 CLAUSE_SHARE = 0.8
 """A tool answers a clause when it reaches this share of the best tool's relevance for that clause."""
@@ -62,6 +60,7 @@ class Situation:
     snapshot: Snapshot
     tallies: Tallies
     named: Mapping[int, tuple[float, Why]]
+    limits: SearchLimits
 
     def column(self, doc_id: int) -> int:
         """Return the position of a document among the recalled ones."""
@@ -182,6 +181,7 @@ def boundaries(doc_ids: Sequence[int], *, situation: Situation) -> dict[int, Bou
             negatives=features.negatives,
             positive_similarity=None if negative is None else float(situation.relevance.semantic[at]),
             negative_similarity=negative,
+            strength=situation.limits.boundary_strength,
         )
         if hit is not None:
             found[doc_id] = hit
@@ -206,8 +206,9 @@ def _penalties(doc_id: int, *, hit: Boundary | None, situation: Situation) -> li
         penalties.append(("negative_boundary", hit.share, hit.why))
     effect = int(situation.columns.side_effect[doc_id])
     writes = effect >= SideEffect.REVERSIBLE and bool(situation.columns.effect_known[doc_id])
-    if writes and situation.intent.effect is Effect.READ:
-        penalties.append(("effect_exceeds_intent", EFFECT_PENALTY, lambda: _exceeds(SideEffect(effect))))
+    share = situation.limits.effect_penalty
+    if writes and situation.intent.effect is Effect.READ and share > 0:
+        penalties.append(("effect_exceeds_intent", share, lambda: _exceeds(SideEffect(effect))))
     return penalties
 
 
