@@ -202,7 +202,7 @@ class ToolIndex:
             if not self._limits.clauses:
                 intent = replace(intent, clauses=())
             named = named_tools(request.text, names=state.names, docs=docs) if self._limits.names else {}
-            lanes = state.lanes if self._limits.examples else replace(state.lanes, examples=None)
+            lanes = state.lanes if self._limits.examples else state.lanes.without_examples()
         with watch.time("encode"):
             probes = make_probes(
                 request.text,

@@ -44,6 +44,10 @@ class Lanes:
     examples: VectorIndex
     encoder: EncoderInfo
 
+    def without_examples(self) -> Lanes:
+        """Return the lanes without example requests."""
+        return Lanes(self.contracts, VectorIndex.build((), (), dim=self.contracts.dim), self.encoder)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recalled:
