@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.adapters import ADAPTERS, Adapter
+from benchmarks.peers.environment import ready_environment
 from benchmarks.peers.jobs import LIMIT, QUICK, SCALES, TEST_SETS, Job, dataset_job, scale_job
 from benchmarks.peers.outcomes import scored_result
 from benchmarks.peers.summary import write_summary
@@ -52,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if unknown:
         print(f"no such system: {', '.join(unknown)}; there are {', '.join(ADAPTERS)}", file=sys.stderr)
         return 2
+    if options.python is None:
+        options.python = ready_environment(ENVIRONMENT, say=partial(print, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         for job in _jobs(options, folder=Path(folder)):
             for system in options.systems or ADAPTERS:
@@ -106,7 +109,7 @@ def _measure(system: str, job: Job, options: argparse.Namespace) -> None:
         timeout_s=options.timeout,
     )
     result, run = scored_result(system, job, outcome, settings={"k": DEPTH, "encoder": encoder})
-    folder, stem = options.out / system, job.name.replace("/", ".")
+    folder, stem = options.out / system.replace(" ", "-"), job.name.replace("/", ".")
     write_result(result, folder / f"{stem}.json")
     if job.scored and not result.failure:
         _write_run(run, folder / f"{stem}.run.txt.gz")
@@ -187,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--data", type=Path, default=Path(os.environ.get("TOOLSEARCH_DATA", ROOT.parent / "shared/data"))
     )
-    parser.add_argument("--python", type=Path, default=ENVIRONMENT / "bin" / "python", help="interpreter of the peers")
+    parser.add_argument("--python", type=Path, help="interpreter with the peers; default: .venv-peers, made if need be")
     parser.add_argument("--cache", type=Path, default=ENVIRONMENT / "vectors.sqlite", help="file of computed vectors")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--timeout", type=float, default=TIMEOUT_S, help="seconds for one system on one data set")

@@ -15,7 +15,7 @@ _HEAD = """# Other tool-retrieval libraries, side by side
 Written by `python -m benchmarks.peers`. Every system gets the same tools and the same requests on the same machine, and
 the same all-MiniLM vectors where it takes an encoder; requests are evenly spaced samples of the public test sets, and
 nothing was tuned on them. Peers run with the defaults they ship; `benchmarks/peers/adapters/` says how for each.
-`toolsearch` is the ranked list, `toolsearch-answer` the candidates of a whole answer, which may be none on purpose.
+`toolsearch ranked` is our ranked list, `toolsearch answer` the candidates of a whole answer, none where none fits.
 """
 
 

@@ -7,11 +7,12 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from benchmarks.peers import adapters, run
+from benchmarks.peers import adapters, environment, run
 from benchmarks.peers.adapters import ADAPTERS, Adapter
 from benchmarks.peers.encoding import CachedEncoder, RandomEncoder
 from benchmarks.peers.jobs import Job, dataset_job, scale_job, spaced
@@ -317,7 +318,9 @@ def test_the_command_writes_results_runs_and_tables(data, tmp_path, fakes, monke
     original = run_worker
     monkeypatch.setattr(run, "run_worker", lambda job, **options: original(job, command=worker_with(fakes), **options))
     out = tmp_path / "out"
-    code = run.main(["--datasets", "shop", "absent", "--data", str(data), "--out", str(out), "--timeout", "60"])
+    code = run.main(
+        ["--datasets", "shop", "absent", "--data", str(data), "--out", str(out), "--timeout", "60", "--python", "none"]
+    )
     assert code == 0
     said = capsys.readouterr()
     assert "absent: skipped" in said.err
@@ -342,3 +345,38 @@ def test_jobs_keep_the_whole_catalogue_in_view(data):
     job = dataset_job(data, "shop", limit=None)
     assert isinstance(job, Job)
     assert job.qrels.tool_ids == read_qrels(data / "shop").tool_ids
+
+
+def test_the_environment_is_made_once_and_brought_up_to_date(tmp_path, monkeypatch):
+    steps: list[list[str]] = []
+
+    def pretend(command, **options):
+        steps.append(command)
+        if "venv" in command:
+            (tmp_path / "env" / "bin").mkdir(parents=True)
+            (tmp_path / "env" / "bin" / "python").touch()
+        bad = "-r" in command or "toolhunch==0.3.0" in command
+        return SimpleNamespace(returncode=int(bad))
+
+    monkeypatch.setattr(environment.subprocess, "run", pretend)
+    monkeypatch.setenv(environment.PYTHON_VARIABLE, "some-python")
+    said: list[str] = []
+    python = environment.ready_environment(tmp_path / "env", say=said.append)
+    assert python == tmp_path / "env" / "bin" / "python"
+    assert steps[0] == ["some-python", "-m", "venv", str(tmp_path / "env")]
+    assert said[-1] == "toolhunch==0.3.0 cannot be installed here; its peer is reported as failed"
+    steps.clear()
+    environment.ready_environment(tmp_path / "env", say=said.append)
+    assert steps == []
+    (tmp_path / "env" / "requirements.sha256").write_text("other pins")
+    environment.ready_environment(tmp_path / "env", say=said.append)
+    assert "venv" not in steps[0]
+
+
+def test_an_interpreter_that_does_not_start_is_passed_over(monkeypatch):
+    monkeypatch.delenv(environment.PYTHON_VARIABLE, raising=False)
+    monkeypatch.setattr(environment.shutil, "which", {"python3.12": "stub", "python3.13": "real"}.get)
+    monkeypatch.setattr(environment, "_starts", lambda python: python == "real")
+    assert environment.base_python() == "real"
+    monkeypatch.setattr(environment, "_starts", lambda python: False)
+    assert environment.base_python() == sys.executable

@@ -43,8 +43,8 @@ def _peer(module: str, package: str, function: str = "build", *, encodes: bool =
 
 ADAPTERS: Mapping[str, Adapter] = MappingProxyType(
     {
-        "toolsearch": _peer("toolsearch", "toolsearch", "build_ranked", encodes=True, ours=True),
-        "toolsearch-answer": _peer("toolsearch", "toolsearch", "build_answer", encodes=True, ours=True),
+        "toolsearch ranked": _peer("toolsearch", "toolsearch", "build_ranked", encodes=True, ours=True),
+        "toolsearch answer": _peer("toolsearch", "toolsearch", "build_answer", encodes=True, ours=True),
         "fastmcp-bm25": _peer("fastmcp", "fastmcp", "build_bm25"),
         "fastmcp-regex": _peer("fastmcp", "fastmcp", "build_regex"),
         "graph-tool-call": _peer("graph_tool_call", "graph-tool-call"),
