@@ -27,7 +27,6 @@ MAX_FIELD_PROBLEMS = 20
 """How many field errors one answer lists."""
 
 _LOG = logging.getLogger("toolsearch.serve")
-_UNION_TAGS = frozenset({"one", "many"})
 
 
 class FieldProblem(BaseModel):
@@ -167,11 +166,11 @@ def _invalid(found: Sequence[Mapping[str, Any]], *, request_id: str) -> Response
 
 
 def _field_problem(entry: Mapping[str, Any]) -> FieldProblem:
-    where = [str(part) for part in entry["loc"] if part not in _UNION_TAGS]
+    where = [str(part) for part in entry["loc"]]
     if len(where) > 1 and where[0] in {"body", "query", "path", "header"}:
         where = where[1:]
     message = str(entry["msg"]).removeprefix("Value error, ")
-    return FieldProblem(field=".".join(where)[:200], message=message[:500], given=_given(entry.get("input")))
+    return FieldProblem(field=".".join(where)[:200] or "body", message=message[:500], given=_given(entry.get("input")))
 
 
 def _given(value: object) -> str:

@@ -21,6 +21,7 @@ from toolsearch import (
     RuleBook,
     SearchRequest,
     ToolContract,
+    ToolIndex,
 )
 from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 from toolsearch.serve.auth import require_admin, require_role
@@ -28,15 +29,15 @@ from toolsearch.serve.limits import strict_json
 from toolsearch.serve.page import index_page
 from toolsearch.serve.problems import PROBLEM_JSON, HttpProblem
 from toolsearch.serve.schemas import (
-    CONTRACT_EXAMPLES,
+    CONTRACTS_BODY,
     EXPLAIN_EXAMPLES,
     OUTCOME_EXAMPLES,
     SEARCH_EXAMPLES,
     WHY_NOT_EXAMPLES,
-    Contracts,
     ExplainRequest,
     Health,
     WhyNotRequest,
+    read_contracts,
 )
 from toolsearch.serve.sidecar import InCall, sidecar_of
 from toolsearch.settings import ADMIN_ROLE, METRICS_ROLE
@@ -62,13 +63,19 @@ class StrictRoute(APIRoute):
         async def strict(request: Request) -> Response:
             request = _StrictRequest(request.scope, request.receive)
             if self.body_field is not None:
-                await _require_json(request)
+                require_json(request)
+                await request.json()  # here, as FastAPI would turn our error into one of its own
             return await handle(request)
 
         return strict
 
 
-async def _require_json(request: _StrictRequest) -> None:
+def require_json(request: Request) -> None:
+    """Refuse a body that is not declared to be JSON in UTF-8.
+
+    Raises:
+        HttpProblem: 415.
+    """
     media_type, _, parameters = request.headers.get("Content-Type", "").partition(";")
     charset = parameters.replace(" ", "").lower().removeprefix("charset=").strip('"')
     if media_type.strip().lower() != "application/json" or charset not in ("", "utf-8"):
@@ -78,7 +85,6 @@ async def _require_json(request: _StrictRequest) -> None:
             code="content_type_unsupported",
             headers={"Accept-Post": "application/json"},
         )
-    await request.json()  # here, as FastAPI would turn our error into one of its own
 
 
 def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -146,9 +152,14 @@ async def tool(ref: Ref, call: InCall) -> Response:
     )
 
 
-@router.put("/v1/tools", response_model=ChangeReport, responses=_answers(*_WITH_BODY, 403))
+@router.put(
+    "/v1/tools",
+    response_model=ChangeReport,
+    responses=_answers(*_WITH_BODY, 403),
+    openapi_extra={"requestBody": CONTRACTS_BODY},
+)
 async def add(
-    contracts: Annotated[Contracts, Body(openapi_examples=CONTRACT_EXAMPLES)],
+    request: Request,
     call: InCall,
     others: Annotated[
         Literal["keep", "remove"], Query(description="What becomes of the tools that the body does not name.")
@@ -156,9 +167,15 @@ async def add(
 ) -> Response:
     """Add or replace contracts. For administrators."""
     require_admin(call.principal)
-    given = contracts if isinstance(contracts, list) else [contracts]
-    report = await call.write(lambda index: index.replace_all(given) if others == "remove" else index.add(given))
-    return _json(report)
+    require_json(request)
+    body = await request.body()
+
+    def change(index: ToolIndex) -> ChangeReport:
+        # Read here, in the engine's thread: a large catalogue must not hold up the requests of others.
+        given = read_contracts(strict_json(body))
+        return index.replace_all(given) if others == "remove" else index.add(given)
+
+    return _json(await call.write(change))
 
 
 @router.delete("/v1/tools/{ref:path}", response_model=ChangeReport, responses=_answers(*_ALWAYS, 403, 404, 422))

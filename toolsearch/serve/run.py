@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
+from fastapi import FastAPI
 
 from toolsearch import ToolIndex
 from toolsearch.errors import RequestError, ToolSearchError
@@ -31,45 +32,52 @@ def run_server(settings: Settings, *, announce: Callable[[str, str], None]) -> N
         PolicyError: If the credentials are not usable, or missing where others can reach the server.
         IndexStateError: If the index cannot be opened; the server has stopped then.
     """
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
-    )
-    held: list[Sidecar] = []
-
-    def opened() -> ToolIndex:
-        try:
-            index = ToolIndex.open(settings.index)
-        except ToolSearchError:
-            server.should_exit = True
-            raise
-        write_address(settings.index, address_of(held[0]))
-        announce(address_of(held[0]).url, example_text(index, settings=settings))
-        return index
-
-    def address_of(sidecar: Sidecar) -> ServerAddress:
-        return ServerAddress(host=host, port=port, pid=os.getpid(), instance=sidecar.instance)
-
-    app = create_app(opened, settings=settings)
-    held.append(app.state.sidecar)
+    _log_to_stderr(settings)
+    app = create_app(lambda: _opened(settings, server=server), settings=settings)
+    sidecar: Sidecar = app.state.sidecar
     bound = _bind(settings)
     host, port = _reachable(bound)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            timeout_graceful_shutdown=settings.shutdown_grace_s,
-        )
-    )
+    address = ServerAddress(host=host, port=port, pid=os.getpid(), instance=sidecar.instance)
+
+    def tell(index: ToolIndex) -> None:
+        write_address(settings.index, address)
+        announce(address.url, example_text(index, settings=settings))
+
+    sidecar.when_ready = tell
+    server = _server(app, settings=settings)
     _keep_alive_after_signals()
     try:
         server.run(sockets=[bound])
     finally:
-        remove_address(settings.index, instance=held[0].instance)
+        remove_address(settings.index, instance=sidecar.instance)
         bound.close()
-    if held[0].failure is not None:
-        raise held[0].failure
+    if sidecar.failure is not None:
+        raise sidecar.failure
+
+
+def _log_to_stderr(settings: Settings) -> None:
+    layout = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    logging.basicConfig(level=settings.log_level.upper(), format=layout, force=True)
+
+
+def _opened(settings: Settings, *, server: uvicorn.Server) -> ToolIndex:
+    """Open the index; a server without one stops."""
+    try:
+        return ToolIndex.open(settings.index)
+    except ToolSearchError:
+        server.should_exit = True
+        raise
+
+
+def _server(app: FastAPI, *, settings: Settings) -> uvicorn.Server:
+    config = uvicorn.Config(
+        app,
+        access_log=False,  # the guard writes one line a request
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=settings.shutdown_grace_s,
+    )
+    return uvicorn.Server(config)
 
 
 def example_text(index: ToolIndex, *, settings: Settings) -> str:

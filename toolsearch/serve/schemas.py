@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.models import Example
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from toolsearch import Principal, SearchRequest, ToolContract
 
@@ -44,15 +45,22 @@ class Health(BaseModel):
     instance: str = Field(description="Random id of this server process.")
 
 
-def _one_or_many(value: object) -> str:
-    return "many" if isinstance(value, list) else "one"
+_CONTRACTS = TypeAdapter(list[ToolContract])
 
 
-Contracts = Annotated[
-    Annotated[ToolContract, Tag("one")] | Annotated[list[ToolContract], Tag("many")],
-    Discriminator(_one_or_many),
-]
-"""One contract, or a list of them; chosen by the JSON type, so that an error speaks of one of the two."""
+def read_contracts(data: object) -> list[ToolContract]:
+    """Read the body of `PUT /v1/tools`: one contract, or a list of them.
+
+    Raises:
+        RequestValidationError: Naming every wrong field; in a list, after its position.
+    """
+    one = not isinstance(data, list)
+    try:
+        return _CONTRACTS.validate_python([data] if one else data)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        raise RequestValidationError([{**entry, "loc": entry["loc"][1 if one else 0 :]} for entry in found]) from None
+
 
 SEARCH_EXAMPLES: dict[str, Example] = {
     "plain": Example(summary="A request in words", value={"text": "where is my order ORD-20260917"}),
@@ -86,10 +94,20 @@ CONTRACT_EXAMPLE: dict[str, Any] = {
     "access": {"scopes_all": ["orders.read"]},
 }
 
-CONTRACT_EXAMPLES: dict[str, Example] = {
-    "one": Example(summary="One contract", value=CONTRACT_EXAMPLE),
-    "many": Example(summary="A list of contracts", value=[CONTRACT_EXAMPLE]),
+_CONTRACT = {"$ref": "#/components/schemas/ToolContract"}
+CONTRACTS_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {"anyOf": [_CONTRACT, {"type": "array", "items": _CONTRACT}], "title": "Contracts"},
+            "examples": {
+                "one": {"summary": "One contract", "value": CONTRACT_EXAMPLE},
+                "many": {"summary": "A list of contracts", "value": [CONTRACT_EXAMPLE]},
+            },
+        }
+    },
 }
+"""How the OpenAPI document describes the body that `read_contracts` reads."""
 
 EXPLAIN_EXAMPLES: dict[str, Example] = {
     "plain": Example(

@@ -33,6 +33,7 @@ class Sidecar:
         settings: The settings it was started with.
         metrics: Its counters.
         threads: Where the engine runs.
+        when_ready: Called once, when requests are answered.
         instance: Random id, by which a client tells this server from another one on the same port.
         index: The index, once it is open.
         failure: Why it could not be opened.
@@ -43,6 +44,7 @@ class Sidecar:
     settings: Settings
     metrics: SidecarMetrics
     threads: EngineThreads
+    when_ready: Callable[[ToolIndex], None] = lambda _: None
     instance: str = field(default_factory=lambda: secrets.token_hex(8))
     index: ToolIndex | None = None
     failure: ToolSearchError | None = None
@@ -54,6 +56,7 @@ class Sidecar:
             index = self.opened()
             index.warm()
             self.index = index
+            self.when_ready(index)
         except ToolSearchError as error:
             _LOG.error("cannot open the index: %s", error)
             self.failure = error
