@@ -117,7 +117,7 @@ class RandomEncoder:
         for row, text in zip(rows, texts, strict=True):
             digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
             row[:] = np.random.default_rng(int.from_bytes(digest[:8])).standard_normal(self.dim)
-        unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        unit: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
         self.spent_s += time.perf_counter() - started
         return unit
 

@@ -10,9 +10,12 @@ from benchmarks.peers.jobs import Job
 from toolsearch.eval.results import RefusalFigures, SystemResult, environment, latencies
 from toolsearch.eval.roles import role_of
 from toolsearch.eval.run import Run
-from toolsearch.eval.score import measures, score_queries
+from toolsearch.eval.score import comparison, measures, score_queries
 
 Setting = str | int | float | bool | None
+
+COMPARED = ("recall@5", "mrr@10")
+"""Metrics of the paired test against our own ranking."""
 
 
 def scored_result(
@@ -42,28 +45,40 @@ def scored_result(
         "encode_seconds": _rounded(outcome.get("encode_seconds")),
         "memory_before_mb": _rounded(outcome.get("memory_before_mb")),
     }
-    common = {
-        "system": system,
-        "dataset": job.name,
-        "role": ", ".join(sorted({role_of(job.name, query.split) for query in job.qrels.queries})),
-        "settings": {name: value for name, value in recorded.items() if value not in (None, "")},
-        "data_sha256": dict(job.qrels.sha256),
-        "environment": environment(()),
-        "tools": len(job.qrels.tool_ids),
-        "queries": len(job.qrels.queries),
-    }
-    if error:
-        return SystemResult(**common, failure=error), run
-    result = SystemResult(
-        **common,
-        metrics=measures(score_queries(job.qrels, run)) if job.scored else {},
-        refusal=_refusals(job, run) if job.scored else None,
-        latency_ms=latencies(outcome["timings"]) if outcome["timings"] else {},
-        build_seconds=outcome["build_seconds"],
-        memory_mb=outcome["memory_mb"],
-        note=f"{len(failed)} requests failed, the first with {next(iter(failed.values()))}" if failed else "",
+    base = SystemResult(
+        system=system,
+        dataset=job.name,
+        role=", ".join(sorted({role_of(job.name, query.split) for query in job.qrels.queries})),
+        settings={name: value for name, value in recorded.items() if value not in (None, "")},
+        data_sha256=dict(job.qrels.sha256),
+        environment=environment(()),
+        tools=len(job.qrels.tool_ids),
+        queries=len(job.qrels.queries),
+        failure=error,
     )
-    return result, run
+    if error:
+        return base, run
+    measured: dict[str, object] = {
+        "latency_ms": latencies(outcome["timings"]) if outcome["timings"] else {},
+        "build_seconds": outcome["build_seconds"],
+        "memory_mb": outcome["memory_mb"],
+        "note": f"{len(failed)} requests failed, the first with {next(iter(failed.values()))}" if failed else "",
+    }
+    if job.scored:
+        measured |= {"metrics": measures(score_queries(job.qrels, run)), "refusal": _refusals(job, run)}
+    return base.model_copy(update=measured), run
+
+
+def against(result: SystemResult, run: Run, reference: Run, job: Job) -> SystemResult:
+    """Return the result with a paired test against another system's ranking of the same requests.
+
+    Unchanged where nothing was scored: the system failed, or no request needs a tool.
+    """
+    if not result.metrics:
+        return result
+    mine, theirs = score_queries(job.qrels, run), score_queries(job.qrels, reference)
+    found = tuple(comparison(mine, theirs, other=reference.system, metric=metric) for metric in COMPARED)
+    return result.model_copy(update={"comparisons": found})
 
 
 def _ranked(rankings: Mapping[str, list[str]]) -> dict[str, tuple[tuple[str, float], ...]]:

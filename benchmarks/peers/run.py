@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.peers.adapters import ADAPTERS, Adapter
 from benchmarks.peers.environment import ready_environment
 from benchmarks.peers.jobs import LIMIT, QUICK, SCALES, TEST_SETS, Job, dataset_job, scale_job
-from benchmarks.peers.outcomes import scored_result
+from benchmarks.peers.outcomes import against, scored_result
 from benchmarks.peers.summary import write_summary
 from toolsearch.errors import ToolSearchError
 from toolsearch.eval.results import write_result
@@ -29,6 +29,9 @@ ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".venv-peers"
 RESULTS = ROOT / "benchmarks" / "results" / "peers"
 DEPTH = 10
+REFERENCE = "toolsearch ranked"
+"""What the others are tested against, when it is run with them."""
+
 TIMEOUT_S = 900.0
 
 _KEPT_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
@@ -57,8 +60,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.python = ready_environment(ENVIRONMENT, say=partial(print, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         for job in _jobs(options, folder=Path(folder)):
-            for system in options.systems or ADAPTERS:
-                _measure(system, job, options)
+            reference: Run | None = None
+            for system in sorted(options.systems or ADAPTERS, key=list(ADAPTERS).index):
+                run = _measure(system, job, options, reference=reference)
+                reference = run if system == REFERENCE else reference
     write_summary(options.out)
     return 0
 
@@ -100,7 +105,8 @@ def run_worker(
         return {"error": f"ended with code {code}: {_last_line(log_path)}"}
 
 
-def _measure(system: str, job: Job, options: argparse.Namespace) -> None:
+def _measure(system: str, job: Job, options: argparse.Namespace, *, reference: Run | None) -> Run:
+    """Run one system on one job, write what came of it and return its rankings."""
     adapter = ADAPTERS[system]
     encoder = ("minilm" if job.scored else "random") if adapter.encodes else None
     outcome = run_worker(
@@ -109,6 +115,8 @@ def _measure(system: str, job: Job, options: argparse.Namespace) -> None:
         timeout_s=options.timeout,
     )
     result, run = scored_result(system, job, outcome, settings={"k": DEPTH, "encoder": encoder})
+    if reference is not None:
+        result = against(result, run, reference, job)
     folder, stem = options.out / system.replace(" ", "-"), job.name.replace("/", ".")
     write_result(result, folder / f"{stem}.json")
     if job.scored and not result.failure:
@@ -117,6 +125,7 @@ def _measure(system: str, job: Job, options: argparse.Namespace) -> None:
     figures = "" if recall is None or mrr is None else f"R@5 {recall:.3f}  MRR {mrr:.3f}  "
     speed = f"build {result.build_seconds:.2f} s  {result.memory_mb:.0f} MB" if result.build_seconds is not None else ""
     print(f"{job.name:28} {system:28} {result.failure or figures + speed}", flush=True)
+    return run
 
 
 def _worker_job(adapter: Adapter, job: Job, *, encoder: str | None, cache: Path) -> dict[str, Any]:

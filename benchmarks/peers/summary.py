@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks.peers.adapters import ADAPTERS
 from toolsearch.eval.results import SystemResult, read_results
 
 SCALE = "scale-"
+LEVEL = 0.05
 
 _HEAD = """# Other tool-retrieval libraries, side by side
 
@@ -16,6 +18,7 @@ Written by `python -m benchmarks.peers`. Every system gets the same tools and th
 the same all-MiniLM vectors where it takes an encoder; requests are evenly spaced samples of the public test sets, and
 nothing was tuned on them. Peers run with the defaults they ship; `benchmarks/peers/adapters/` says how for each.
 `toolsearch ranked` is our ranked list, `toolsearch answer` the candidates of a whole answer, none where none fits.
++ and - mark figures above and below `toolsearch ranked` by a paired test on the same requests (p < 0.05).
 """
 
 
@@ -32,8 +35,8 @@ def summary(results: Sequence[SystemResult]) -> str:
     scale = [result for result in results if result.dataset.startswith(SCALE)]
     parts = [
         _HEAD,
-        _figures("Recall@5, in percent", scored, lambda result: _percent(result.mean("recall@5"))),
-        _figures("MRR@10, in percent", scored, lambda result: _percent(result.mean("mrr@10"))),
+        _figures("Recall@5, in percent", scored, partial(_compared, metric="recall@5")),
+        _figures("MRR@10, in percent", scored, partial(_compared, metric="mrr@10")),
         _figures(
             "Empty answers to requests that no tool fits, in percent",
             [result for result in scored if result.refusal],
@@ -79,6 +82,13 @@ def _failures(results: Sequence[SystemResult]) -> str:
 def _column(dataset: str) -> tuple[int, str]:
     size = dataset.removeprefix(SCALE)
     return (int(size), dataset) if dataset.startswith(SCALE) and size.isdigit() else (0, dataset)
+
+
+def _compared(result: SystemResult, *, metric: str) -> str:
+    """Return the mean in percent, with the sign of a difference from our own ranking that chance does not explain."""
+    text = _percent(result.mean(metric))
+    tests = [found for found in result.comparisons if found.metric == metric and found.p_value < LEVEL]
+    return f"{text} {'+' if tests[0].delta > 0 else '-'}" if text and tests else text
 
 
 def _percent(share: float | None) -> str:

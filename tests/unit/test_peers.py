@@ -16,7 +16,7 @@ from benchmarks.peers import adapters, environment, run
 from benchmarks.peers.adapters import ADAPTERS, Adapter
 from benchmarks.peers.encoding import CachedEncoder, RandomEncoder
 from benchmarks.peers.jobs import Job, dataset_job, scale_job, spaced
-from benchmarks.peers.outcomes import scored_result
+from benchmarks.peers.outcomes import against, scored_result
 from benchmarks.peers.run import run_worker
 from benchmarks.peers.summary import summary
 from benchmarks.peers.tools import peer_tools
@@ -380,3 +380,18 @@ def test_an_interpreter_that_does_not_start_is_passed_over(monkeypatch):
     assert environment.base_python() == "real"
     monkeypatch.setattr(environment, "_starts", lambda python: False)
     assert environment.base_python() == sys.executable
+
+
+def test_a_difference_from_our_ranking_is_tested_on_the_same_requests(tmp_path):
+    rows = [{**QUERIES[0], "id": f"q{number}"} for number in range(8)]
+    (tmp_path / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in TOOLS))
+    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    job = dataset_job(tmp_path, ".", limit=None)
+    good = {"rankings": {row["id"]: ["t1"] for row in rows}, "timings": [], "build_seconds": 0.0, "memory_mb": 1.0}
+    bad = {**good, "rankings": {row["id"]: [] for row in rows}}
+    _, ours = scored_result("toolsearch ranked", job, good, settings={})
+    worse, run_of_worse = scored_result("diy-minilm", job, bad, settings={})
+    tested = against(worse, run_of_worse, ours, job)
+    assert {found.metric: found.delta for found in tested.comparisons} == {"recall@5": -1.0, "mrr@10": -1.0}
+    assert "| diy-minilm | 0.0 - |" in summary([tested])
+    assert against(worse.model_copy(update={"metrics": {}}), run_of_worse, ours, job).comparisons == ()
