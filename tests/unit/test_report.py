@@ -48,13 +48,25 @@ def test_the_readme_table_has_one_row_a_data_set_and_the_best_is_bold():
     ]
 
 
-def test_the_best_other_system_stands_beside_ours_also_where_it_wins():
+def test_the_best_other_system_stands_against_ours_also_where_it_wins():
     peers = [result("peer one", value=0.85), result("peer two", value=0.95), result("peer one", "alpha", value=0.2)]
-    lines = readme_table([*ours(), *peers, result("peer three", failure="does not start")]).splitlines()
-    assert "R@5 best other" in lines[0]
-    assert "| **0.950 (peer two)** | 3.2 |" in lines[3]
-    assert " 0.900 |" in lines[3]
-    assert "**0.200 (peer one)**" in lines[2]
+    table = readme_table([*ours(), *peers, result("peer three", failure="does not start")])
+    assert table.splitlines()[-1] == "| shop | 40 | 0.900 | **0.950** | peer two |"
+    assert "alpha" not in table
+    # A run of the product beside its peers is preferred to that of a mode.
+    table = readme_table([*ours(), *peers, result("toolsearch", value=0.97)])
+    assert table.splitlines()[-1] == "| shop | 40 | **0.970** | 0.950 | peer two |"
+
+
+def test_systems_that_answered_other_requests_are_no_comparison():
+    sample = result("peer", value=0.99, queries=20)
+    assert "peer" not in readme_table([*ours(), sample])
+    both = readme_table([*ours(), sample, result("toolsearch", value=0.9, queries=20)])
+    assert both.splitlines()[-1] == "| shop | 20 | 0.900 | **0.990** | peer |"
+    text = results_markdown([*ours(), sample])
+    tables = text.split("requests over 9 tools")[1:]
+    assert ["peer" in table for table in tables] == [False, True]
+    assert text.count("## shop") == 1
 
 
 def test_the_report_has_everything_and_its_order_does_not_depend_on_the_input():

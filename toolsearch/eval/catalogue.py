@@ -37,7 +37,7 @@ def open_catalogue(folder: Path, *, encoder: str | Encoder = "minilm") -> ToolIn
         ContractError: If a contract is wrong or there is none.
     """
     contracts = load_contracts(folder / "contracts")
-    index = ToolIndex.create(None, rules=_rules(folder / "rules.yaml"), encoder=encoder)
+    index = ToolIndex.create(None, rules=read_rules(folder / "rules.yaml"), encoder=encoder)
     index.add(contracts)
     index.warm()
     return index
@@ -91,13 +91,14 @@ def bench_cases(
 def case_measures(results: Sequence[CaseResult], *, seed: int = 0) -> dict[str, dict[str, Measure]]:
     """Return slice -> metric -> share of cases with its 95 % bootstrap interval.
 
-    Slices are `all` and each kind, split, language and risk. Every slice has `passed`, `kind=permission` also
-    `leaked`.
+    Slices are `all`, each kind, and each split, language and risk where there are several. Every slice has `passed`,
+    `kind=permission` also `leaked`.
     """
     groups: dict[str, list[CaseResult]] = {"all": list(results)}
-    for result in results:
-        for name in SLICES:
-            groups.setdefault(f"{name}={getattr(result.case, name)}", []).append(result)
+    for name in SLICES:
+        values = sorted({str(getattr(result.case, name)) for result in results})
+        for value in values if name == "kind" or len(values) > 1 else ():
+            groups[f"{name}={value}"] = [result for result in results if getattr(result.case, name) == value]
     table = {
         name: {PASSED: _share([found.verdict.passed for found in groups[name]], seed=seed)} for name in sorted(groups)
     }
@@ -107,8 +108,7 @@ def case_measures(results: Sequence[CaseResult], *, seed: int = 0) -> dict[str, 
 
 
 def _share(values: Sequence[bool], *, seed: int) -> Measure:
-    found = bootstrap_interval(np.array(values, dtype=np.float64), seed=seed)
-    return Measure(mean=found.mean, low=found.low, high=found.high, n=found.n)
+    return Measure.of(bootstrap_interval(np.array(values, dtype=np.float64), seed=seed))
 
 
 def of_split(suite: CaseSuite, split: str | None) -> CaseSuite:
@@ -131,7 +131,12 @@ class _InMode:
         return self._searcher.search(request.model_copy(update={"mode": self._mode}), principal=principal)
 
 
-def _rules(path: Path) -> RuleBook:
+def read_rules(path: Path) -> RuleBook:
+    """Return the rules of a file; a file that is not there allows nothing.
+
+    Raises:
+        DataError: If the rules are wrong, with the line.
+    """
     if not path.is_file():
         return RuleBook()
     data, positions = read_with_positions(path)

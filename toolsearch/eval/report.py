@@ -15,8 +15,10 @@ from toolsearch.eval.results import Measure, SystemResult
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
-OURS = "toolsearch "
-"""What the names of our own systems begin with."""
+OURS = "toolsearch"
+"""Our own system; the recall modes are named `toolsearch lexical` and so on."""
+
+MODES = ("lexical", "vector", "hybrid")
 
 MAIN_METRIC = "recall@5"
 
@@ -64,7 +66,7 @@ def results_markdown(results: Sequence[SystemResult]) -> str:
     Args:
         results: In any order; tables come by data set, rows by system, ours first.
     """
-    ordered = sorted(results, key=lambda result: (result.dataset, not result.system.startswith(OURS), result.system))
+    ordered = sorted(results, key=lambda result: (result.dataset, not _is_ours(result), result.system))
     groups = [list(group) for _, group in groupby(ordered, key=lambda result: result.dataset)]
     quality = [group for group in groups if any(_measured(result, MAIN_METRIC) for result in group)]
     passed = [group for group in groups if any(_measured(result, PASSED) for result in group)]
@@ -76,28 +78,46 @@ def results_markdown(results: Sequence[SystemResult]) -> str:
 
 
 def readme_table(results: Sequence[SystemResult]) -> str:
-    """Return the table of the README: Recall@5 by data set for each of our modes and the best other system."""
-    datasets = sorted({result.dataset for result in results if _measured(result, MAIN_METRIC)})
-    ours = sorted({result.system for result in results if result.system.startswith(OURS)}, key=_mode_order)
-    by_key = {(result.dataset, result.system): result for result in results}
-    others = [result for result in results if not result.system.startswith(OURS) and _measured(result, MAIN_METRIC)]
-    heads = ["data set", "tools", "requests", *(f"R@5 {name.removeprefix(OURS)}" for name in ours)]
-    heads += ["R@5 best other"] if others else []
-    heads += ["ms p50"]
+    """Return the tables of the README: Recall@5 of our modes by data set, and ours against the best other system.
+
+    The second is there where another system answered the same requests as one of ours.
+    """
+    measured = [result for result in results if _measured(result, MAIN_METRIC)]
+    datasets = sorted({result.dataset for result in measured})
+    by_key = {(result.dataset, result.system): result for result in measured}
+    modes = [mode for mode in MODES if any((dataset, f"{OURS} {mode}") in by_key for dataset in datasets)]
     rows = []
     for dataset in datasets:
-        mine = [by_key.get((dataset, name)) for name in ours]
-        best = max((o for o in others if o.dataset == dataset), key=_main_value, default=None)
-        shown = [*mine, best] if others else mine
-        top = max(_main_value(result) for result in shown if result is not None)
-        first = next(result for result in [*mine, best] if result is not None)
-        cells = [_main_cell(result, top=top, named=result is best and best is not None) for result in shown]
-        last = next((result for result in reversed(mine) if result is not None), None)
-        speed = last.latency_ms.get("total") if last is not None else None
-        rows.append(
-            [dataset, str(first.tools), str(first.queries), *cells, "" if speed is None else f"{speed.p50:.1f}"]
-        )
-    return _table(heads, rows)
+        mine = [by_key.get((dataset, f"{OURS} {mode}")) for mode in modes]
+        there = [result for result in mine if result is not None]
+        if there:
+            top = max(map(_main_value, there))
+            speed = there[-1].latency_ms.get("total")
+            cells = [_main_cell(result, top=top) for result in mine]
+            size = [str(there[0].tools), str(there[0].queries)]
+            rows.append([dataset, *size, *cells, "" if speed is None else f"{speed.p50:.1f}"])
+    heads = ["data set", "tools", "requests", *(f"R@5 {mode}" for mode in modes), "ms p50"]
+    rivals = [row for dataset in datasets if (row := _against_others([r for r in measured if r.dataset == dataset]))]
+    tables = [_table(heads, rows)]
+    if rivals:
+        tables.append(_table(["data set", "requests", "R@5 toolsearch", "R@5 best other", "which"], rivals))
+    return "\n".join(tables)
+
+
+def _against_others(group: Sequence[SystemResult]) -> list[str]:
+    """Return the row of one data set against the best other system on the most requests both answered, [] if none."""
+    for count in sorted({result.queries for result in group}, reverse=True):
+        mine = [result for result in group if _is_ours(result) and result.queries == count]
+        others = [result for result in group if not _is_ours(result) and result.queries == count]
+        if mine and others:
+            # The product as it is used: without a mode in its name, else hybrid.
+            own = min(
+                mine, key=lambda result: (result.system != OURS, result.system != f"{OURS} hybrid", result.system)
+            )
+            best = max(others, key=_main_value)
+            top = max(_main_value(own), _main_value(best))
+            return [own.dataset, str(count), _main_cell(own, top=top), _main_cell(best, top=top), best.system]
+    return []
 
 
 def with_table(text: str, table: str) -> str:
@@ -114,19 +134,23 @@ def with_table(text: str, table: str) -> str:
 
 
 def _dataset(group: Sequence[SystemResult]) -> str:
-    first = group[0]
-    figures = [result for result in group if _measured(result, MAIN_METRIC)]
-    lines = [f"## {first.dataset}\n", _described(first)]
+    parts = [f"## {group[0].dataset}\n"]
+    # Only systems that answered the same requests stand in one table.
+    for count in sorted({result.queries for result in group if _measured(result, MAIN_METRIC)}, reverse=True):
+        parts += _same_requests([r for r in group if r.queries == count and _measured(r, MAIN_METRIC)])
+    return "\n".join(part for part in parts if part)
+
+
+def _same_requests(figures: Sequence[SystemResult]) -> list[str]:
     columns = [_metric_column(metric, head) for metric, head in QUALITY]
     if any(result.latency_ms for result in figures):
         columns += [_latency_column("p50"), _latency_column("p99")]
-    lines.append(_comparison(figures, columns))
-    if any(_measured(result, "set_size") for result in figures):
-        lines.append("The answer as a set (needs covered, tools needed, tools that repeat another, size):\n")
-        answering = [result for result in figures if _measured(result, "set_size")]
-        lines.append(_comparison(answering, [_metric_column(*pair) for pair in ANSWERS]))
-    lines += [_slices(figures, MAIN_METRIC, "R@5"), _differences(figures)]
-    return "\n".join(line for line in lines if line)
+    parts = [_described(figures[0]), _comparison(figures, columns)]
+    answering = [result for result in figures if _measured(result, "set_size")]
+    if answering:
+        parts.append("The answer as a set (needs covered, tools needed, tools that repeat another, size):\n")
+        parts.append(_comparison(answering, [_metric_column(*pair) for pair in ANSWERS]))
+    return [*parts, _slices(figures, MAIN_METRIC, "R@5"), _differences(figures)]
 
 
 def _cases(group: Sequence[SystemResult]) -> str:
@@ -202,7 +226,10 @@ def _environments(results: Sequence[SystemResult]) -> str:
         here = result.environment
         if here is not None:
             packages = ", ".join(f"{name} {version}" for name, version in sorted(here.packages.items()))
-            lines.append(f"- {here.cpu}, {here.cores} cores, {here.platform}, Python {here.python}; {packages}")
+            lines.append(
+                f"- {here.cpu}, {here.cores} cores, {here.platform}, Python {here.python}"
+                + (f"; {packages}" if packages else "")
+            )
     return "Measured on:\n\n" + "\n".join(dict.fromkeys(lines)) + "\n" if lines else ""
 
 
@@ -244,17 +271,15 @@ def _main_value(result: SystemResult) -> float:
     return result.mean(MAIN_METRIC) or 0.0
 
 
-def _main_cell(result: SystemResult | None, *, top: float, named: bool) -> str:
-    if result is None or result.mean(MAIN_METRIC) is None:
+def _main_cell(result: SystemResult | None, *, top: float) -> str:
+    if result is None:
         return ""
-    text = _3(_main_value(result)) + (f" ({result.system})" if named else "")
+    text = _3(_main_value(result))
     return f"**{text}**" if _main_value(result) == top else text
 
 
-def _mode_order(system: str) -> tuple[int, str]:
-    modes = ("lexical", "vector", "hybrid")
-    mode = system.removeprefix(OURS)
-    return (modes.index(mode) if mode in modes else len(modes), system)
+def _is_ours(result: SystemResult) -> bool:
+    return result.system.split(" ")[0] == OURS
 
 
 def _with_interval(measure: Measure | None) -> str:

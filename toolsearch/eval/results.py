@@ -19,6 +19,7 @@ from pydantic import Field, ValidationError
 
 from toolsearch.contract import Frozen
 from toolsearch.errors import DataError
+from toolsearch.eval.significance import Interval
 
 RESULT_FORMAT = 1
 
@@ -30,6 +31,11 @@ class Measure(Frozen):
     low: float | None = None
     high: float | None = None
     n: int = Field(ge=0)
+
+    @classmethod
+    def of(cls, interval: Interval) -> Measure:
+        """Return the record of an interval, to six digits: what is beyond is the noise of the summation order."""
+        return cls(mean=round(interval.mean, 6), low=round(interval.low, 6), high=round(interval.high, 6), n=interval.n)
 
 
 class Latency(Frozen):
@@ -136,15 +142,17 @@ def latencies(timings: Iterable[Mapping[str, float]]) -> dict[str, Latency]:
     table: dict[str, Latency] = {}
     for stage in stages:
         values = np.array([row.get(stage, 0.0) for row in rows])
-        p50, p95, p99 = np.percentile(values, [50, 95, 99]).tolist()
-        table[stage] = Latency(p50=p50, p95=p95, p99=p99, mean=float(values.mean()), n=len(rows))
+        p50, p95, p99 = np.percentile(values, [50, 95, 99]).round(4).tolist()
+        table[stage] = Latency(p50=p50, p95=p95, p99=p99, mean=round(float(values.mean()), 4), n=len(rows))
     return table
 
 
 def write_result(result: SystemResult, path: Path) -> None:
     """Write one result as indented JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(result.model_dump_json(indent=1, exclude_defaults=True) + "\n", encoding="utf-8")
+    # The version always stands in the file; other defaults do not.
+    body = {"format": result.format, **result.model_dump(mode="json", exclude_defaults=True)}
+    path.write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def read_result(path: Path) -> SystemResult:

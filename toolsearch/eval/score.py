@@ -47,6 +47,8 @@ Share of needs met, share of tools that meet one, tools that repeat, tools in al
 
 SLICES = ("kind", "lang", "split")
 MAX_FALSE_REFUSALS = 0.02
+CURVE_POINTS = 101
+"""Most points of a refusal curve that are kept in a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,7 @@ def measures(scores: Scores, *, seed: int = 0) -> dict[str, dict[str, Measure]]:
     table: dict[str, dict[str, Measure]] = {}
     for name, rows in _slices(scores.queries).items():
         intervals = bootstrap_intervals(scores.values[rows], seed=seed)
-        table[name] = {
-            metric: Measure(mean=found.mean, low=found.low, high=found.high, n=found.n)
-            for metric, found in zip(scores.names, intervals, strict=True)
-        }
+        table[name] = {metric: Measure.of(found) for metric, found in zip(scores.names, intervals, strict=True)}
     return table
 
 
@@ -175,7 +174,7 @@ def refusal_figures(qrels: Qrels, run: Run, *, refused: Mapping[str, bool] | Non
         false_refusal_at_limit=false,
         floor_at_limit=floor if math.isfinite(floor) else None,
         separation=metrics.separation(*scores),
-        curve=tuple(zip(curve.false_refusals.tolist(), curve.refusals.tolist(), strict=True)),
+        curve=_thinned(curve),
     )
 
 
@@ -191,6 +190,12 @@ def compare(first: Scores, second: Scores, metric: str, *, seed: int = 0) -> Pai
         raise ValueError(f"the two systems share no query, or one was not scored by {metric!r}")
     rows, others = zip(*pairs, strict=True)
     return paired_randomisation(first.column(metric)[list(rows)], second.column(metric)[list(others)], seed=seed)
+
+
+def _thinned(curve: metrics.RefusalCurve) -> tuple[tuple[float, float], ...]:
+    """Return at most `CURVE_POINTS` points of a curve, evenly spread, both ends among them."""
+    wanted = np.unique(np.linspace(0, curve.floors.size - 1, CURVE_POINTS).round().astype(np.int64))
+    return tuple(zip(curve.false_refusals[wanted].tolist(), curve.refusals[wanted].tolist(), strict=True))
 
 
 def _set_values(answer: Sequence[str], query: Query) -> list[float]:
