@@ -45,7 +45,6 @@ class ReasonCode(StrEnum):
     EFFECT_EXCEEDS_INTENT = "effect_exceeds_intent"
     APPROVAL_REQUIRED = "approval_required"
     PRECONDITION = "precondition"
-    ALWAYS_ON = "always_on"
     OVER_BUDGET = "over_budget"
 
 
