@@ -265,6 +265,13 @@ def test_missing_may_be_asked_or_unlock_a_withheld_tool():
     assert failures({"tool": "refund", "requiresConfirmation": True, "missing": ["order_id"]}, held) == ()
 
 
+def test_what_unlocks_a_withheld_tool_may_name_the_producer():
+    expect = {"tool": "refund", "requiresConfirmation": True, "obtain_from": {"order_id": "find"}}
+    for unlock, failed in (("give order_id, from shop/find", 0), ("give order_id", 1)):
+        held = answer(offer("get"), withheld=(Withheld(ref="shop/refund@1", reason=WHY, unlock=unlock),))
+        assert len(failures(expect, held)) == failed
+
+
 WRITE = SideEffect.IRREVERSIBLE
 
 

@@ -210,24 +210,30 @@ def _missing_of(case: Case, answer: CandidateSet) -> dict[str, MissingInput]:
     return {} if candidate is None else {missing.field: missing for missing in candidate.inputs.missing}
 
 
+def _unlocks(case: Case, answer: CandidateSet) -> list[str]:
+    """Return what would unlock the expected tool where it is withheld: a write tool that lacks an input may be."""
+    wanted = _judged_tools(case.expect)
+    return [tool.unlock for tool in answer.withheld if _any_names(wanted, tool.ref)]
+
+
 def _check_missing(case: Case, answer: CandidateSet) -> list[str]:
     known = set(_missing_of(case, answer))
     wanted = _judged_tools(case.expect)
     if answer.clarify is not None and (not wanted or _any_names(wanted, answer.clarify.ref)):
         known |= set(answer.clarify.fields)
-    # A write tool that lacks an input may be withheld; then what would unlock it names the input.
-    unlocks = [tool.unlock for tool in answer.withheld if _any_names(wanted, tool.ref)]
+    unlocks = _unlocks(case, answer)
     absent = [field for field in case.expect.missing if field not in known and not any(field in u for u in unlocks)]
     named = ", ".join(sorted(known)) or "none"
     return [f"missing: {', '.join(absent)} not named as missing; named: {named}"] if absent else []
 
 
 def _check_obtain_from(case: Case, answer: CandidateSet) -> list[str]:
-    missing = _missing_of(case, answer)
+    missing, unlocks = _missing_of(case, answer), _unlocks(case, answer)
     failures = []
     for field, producer in case.expect.obtain_from.items():
         sources = missing[field].obtain_from if field in missing else ()
-        if not any(names(producer, ref) for ref in sources):
+        told = any(names(producer, ref) for ref in sources) or any(field in u and producer in u for u in unlocks)
+        if not told:
             failures.append(f"obtain_from: {field} from {producer}; got {', '.join(sources) or 'no producer'}")
     return failures
 

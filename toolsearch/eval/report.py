@@ -98,7 +98,7 @@ def readme_table(results: Sequence[SystemResult]) -> str:
             rows.append([dataset, *size, *cells, "" if speed is None else f"{speed.p50:.1f}"])
     heads = ["data set", "tools", "requests", *(f"R@5 {mode}" for mode in modes), "ms p50"]
     rivals = [row for dataset in datasets if (row := _against_others([r for r in measured if r.dataset == dataset]))]
-    tables = [_table(heads, rows)]
+    tables = [_table(heads, rows)] if rows or not rivals else []
     if rivals:
         tables.append(_table(["data set", "requests", "R@5 toolsearch", "R@5 best other", "which"], rivals))
     return "\n".join(tables)
