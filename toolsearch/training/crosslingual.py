@@ -1,9 +1,10 @@
 """Chinese for English data: our own parallel tools, and requests whose words are exchanged by a glossary.
 
-Hardly any labelled data asks in Chinese for tools described in English. Two things make up for it.
-`data/parallel.tsv` holds everyday, office and engineering tools of our own writing with one request each, in both
-languages. `data/glossary.tsv` holds the words that requests for tools are made of: exchanged one by one inside English
-requests, they pull the Chinese word to where the English one is, in the context of real tools (code switching).
+Hardly any labelled data asks in Chinese for tools described in English. Three things of our own writing make up for it.
+`data/parallel.tsv` holds everyday, office and engineering tools with one request each, in both languages.
+`data/chinese.tsv` asks in Chinese for tools of the permitted sets, by their keys. `data/glossary.tsv` holds the
+words that requests for tools are made of: exchanged one by one inside English requests, they pull the Chinese word to
+where the English one is, in the context of real tools (code switching).
 """
 
 from __future__ import annotations
@@ -40,6 +41,21 @@ class ParallelRow:
     held_out: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ChineseRequest:
+    """A request for a tool of one of the public sets.
+
+    Attributes:
+        key: `data set/id` of the tool.
+        text: The request, in Chinese.
+        held_out: Whether it is kept for choosing.
+    """
+
+    key: str
+    text: str
+    held_out: bool
+
+
 @cache
 def parallel_rows() -> tuple[ParallelRow, ...]:
     """Return our own parallel tools, in file order."""
@@ -48,6 +64,13 @@ def parallel_rows() -> tuple[ParallelRow, ...]:
         ParallelRow(name, (does_en, does_zh), (asks_en, asks_zh), at % HELD_OUT_EVERY == 0)
         for at, (name, does_en, does_zh, asks_en, asks_zh) in enumerate(rows)
     )
+
+
+@cache
+def chinese_requests() -> tuple[ChineseRequest, ...]:
+    """Return our own Chinese requests for English tools, in file order."""
+    rows = [line.split("\t") for line in _lines("chinese.tsv")]
+    return tuple(ChineseRequest(key, text, at % HELD_OUT_EVERY == 0) for at, (key, text) in enumerate(rows))
 
 
 @cache

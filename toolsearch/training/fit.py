@@ -107,6 +107,19 @@ def encode(
     return vectors
 
 
+def rough_vectors(model: TextEncoder, tokenizer: Tokenizer, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return float32[n, width], unit rows: the mean of each text's word embeddings, rare words counting more.
+
+    A thousandth of the cost of the encoder, and good enough to find texts that look alike.
+    """
+    words = model.words.weight.detach().numpy()
+    rows = [encoding.ids for encoding in tokenizer.encode_batch([encoder_text(text) for text in texts])]
+    seen = np.bincount(np.concatenate([np.unique(row) for row in rows]), minlength=len(words))
+    rarity = np.log(len(rows) / np.maximum(seen, 1)).astype(np.float32)
+    means = np.array([rarity[row] @ words[row] for row in rows])
+    return np.asarray(means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+
+
 def fit(
     model: TextEncoder,
     tokenizer: Tokenizer,

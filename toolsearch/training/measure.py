@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.training.crosslingual import parallel_rows
+from toolsearch.training.crosslingual import chinese_requests, parallel_rows
 from toolsearch.training.records import Request, Tool, read_requests, read_tools
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -91,6 +91,16 @@ def measure_crosslingual(encode: Encode) -> dict[str, Recall]:
             scores = encode([request.text for request in requests]) @ vectors.T
             found[f"{language} over {tool_language}"] = recall(scores, requests, tools)
     return found
+
+
+def measure_chinese(data: Path, encode: Encode) -> dict[str, Recall]:
+    """Return the recall of our held-out Chinese requests over all English tools they were written for."""
+    every = {request.key: request for request in chinese_requests()}
+    names = sorted({key.split("/")[0] for key in every})
+    tools = [tool for name in names for tool in read_tools(data, name) if tool.key in every]
+    requests = [Request(one.text, (key,), {}, "zh") for key, one in every.items() if one.held_out]
+    vectors = encode([tool.text() for tool in tools])
+    return {"zh over real en": recall(encode([one.text for one in requests]) @ vectors.T, requests, tools)}
 
 
 def calibration(data: Path, encode: Encode, *, seed: int) -> tuple[float, float]:

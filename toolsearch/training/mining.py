@@ -1,4 +1,4 @@
-"""Hard negatives: batches made of tools that the model itself takes for one another."""
+"""Hard negatives: batches made of tools that are easily taken for one another."""
 
 from __future__ import annotations
 

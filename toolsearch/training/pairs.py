@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from toolsearch.training.crosslingual import ParallelRow, code_switched, parallel_rows
+from toolsearch.training.crosslingual import ParallelRow, chinese_requests, code_switched, parallel_rows
 from toolsearch.training.records import (
     CATALOGUES,
     FIT_SETS,
@@ -79,13 +79,16 @@ def parallel_example(row: ParallelRow, *, rng: random.Random) -> Example:
     return Example(request, tool, key, frozenset({key}))
 
 
-def epoch_batches(data: Path, *, seed: int, size: int, arrange: Arrange | None = None) -> list[tuple[Example, ...]]:
+def epoch_batches(
+    data: Path, *, seed: int, size: int, chinese_rounds: int, arrange: Arrange | None = None
+) -> list[tuple[Example, ...]]:
     """Return the batches of one epoch in a random order that depends on the seed alone.
 
     Args:
         data: Folder of the public data sets.
         seed: Of every random choice.
         size: Pairs a batch.
+        chinese_rounds: How often to go over our own Chinese requests for English tools.
         arrange: Puts look-alikes among the labelled pairs next to each other; without it they come as they fall.
     """
     rng = random.Random(seed)
@@ -97,6 +100,8 @@ def epoch_batches(data: Path, *, seed: int, size: int, arrange: Arrange | None =
     for _ in range(PARALLEL_ROUNDS):
         rows = _shuffled([row for row in parallel_rows() if not row.held_out], rng)
         batches += _chunks([parallel_example(row, rng=rng) for row in rows], size)
+    for _ in range(chinese_rounds):
+        batches += _chunks(_shuffled(chinese_examples(data, rng=rng), rng), size)
     for name in CATALOGUES:
         tools = permitted_catalogue(read_tools(data, name))
         batches += _catalogue_batches(tools, share=CATALOGUE_SHARE[name], size=size, rng=rng)
@@ -139,6 +144,19 @@ def name_examples(tools: Sequence[Tool], *, rng: random.Random) -> list[Example]
         for tool in tools
         if tool.description
     ]
+
+
+def chinese_examples(data: Path, *, rng: random.Random) -> list[Example]:
+    """Return our own Chinese requests, each with its English tool, parts of whose text are left out."""
+    asked = [request for request in chinese_requests() if not request.held_out]
+    tools = {tool.key: tool for name in (*FIT_SETS, "seal_tools", *CATALOGUES) for tool in read_tools(data, name)}
+    examples = []
+    for request in asked:
+        tool = tools[request.key]
+        said = rng.choice((tool.description, tool.sentences()[0], ""))
+        text = tool.text(description=said, parameters=rng.random() < 0.5)
+        examples.append(Example(request.text, text, tool.key, frozenset({tool.key})))
+    return examples
 
 
 def catalogue_example(tool: Tool, *, rng: random.Random) -> Example:
