@@ -18,6 +18,7 @@ from pydantic_settings import (
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 from toolsearch import Principal
@@ -133,6 +134,8 @@ def load_settings(**flags: Any) -> Settings:
         first = error.errors(include_url=False, include_input=False)[0]
         name = ".".join(str(part) for part in first["loc"])
         raise RequestError(f"setting {name}: {first['msg']}{_nearest(name)}", field=name) from None
+    except SettingsError as error:
+        raise RequestError(f'{error}; lists and tables are JSON in a variable, e.g. ["RS256"]') from None
 
 
 def _nearest(name: str) -> str:

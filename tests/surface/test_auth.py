@@ -355,6 +355,15 @@ def test_wrong_settings_are_named(tmp_path: Path, text: str, says: str) -> None:
         load_settings(config=tmp_path / "s.toml")
 
 
+def test_a_variable_that_is_not_json_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLSEARCH_JWT_ALGORITHMS", "RS256")
+    with pytest.raises(RequestError, match=r"jwt_algorithms.*JSON"):
+        load_settings()
+    monkeypatch.setenv("TOOLSEARCH_JWT_ALGORITHMS", '["none"]')
+    with pytest.raises(RequestError, match=r"jwt_algorithms\.0"):
+        load_settings()
+
+
 def test_a_named_settings_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="No such file"):
         load_settings(config=tmp_path / "none.toml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -333,6 +334,19 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     for command in ("index", "search", "explain", "why-not", "serve", "outcomes", "bench"):
         assert command in out
+
+
+def test_a_narrow_encoding_and_broken_text_are_no_crash(built: Path) -> None:
+    code = "from toolsearch.cli.app import main; main()"
+    for text in ("取消订单", b"\xff\xfe order", "\U0001f4a9"):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "search", text, "-i", str(built), *AS_SUPPORT],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+            check=False,
+        )
+        assert done.returncode in (0, 3)
+        assert b"Traceback" not in done.stderr
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,31 @@ def test_raw_bytes_do_no_harm(server: tuple[Path, ServerAddress], sent: bytes) -
         assert not connection.recv(12).startswith((b"HTTP/1.1 5", b"HTTP/1.1 2"))
     with urllib.request.urlopen(f"{address.url}/healthz", timeout=10) as answer:
         assert answer.status == 200
+
+
+def test_readers_are_not_disturbed_by_writers(server: tuple[Path, ServerAddress]) -> None:
+    _, address = server
+
+    def ask(number: int) -> int:
+        path, method, body = "/v1/search", "POST", {"text": f"weather {number}"}
+        if number % 5 == 0:
+            path, method = "/v1/tools", "PUT"
+            body = {"identity": {"name": f"t{number}", "server": "weather"}, "capability": {"does": "Tells weather."}}
+        request = urllib.request.Request(
+            address.url + path,
+            method=method,
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return int(answer.status)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(ask, range(1, 81))) == {200}
+    with urllib.request.urlopen(f"{address.url}/v1/tools", timeout=10) as answer:
+        names = {tool["ref"] for tool in json.loads(answer.read())}
+    assert {f"weather/t{number}@1" for number in range(5, 81, 5)} <= names
+    server_of(server[0], api_key=None).replace_all(CATALOGUE)
 
 
 def test_a_second_server_is_refused(server: tuple[Path, ServerAddress]) -> None:

@@ -6,6 +6,7 @@ Heavy modules are imported inside the commands, so that `toolsearch --help` is q
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -55,12 +56,20 @@ def _options(
     pass
 
 
+def _speak_any_language() -> None:
+    """Escape what a terminal's encoding cannot show instead of failing on it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
     Args:
         arguments: Words after the program's name; None takes those of the process.
     """
+    _speak_any_language()
     try:
         app(args=list(arguments) if arguments is not None else None, prog_name="toolsearch")
     except ToolSearchError as error:
