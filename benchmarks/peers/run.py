@@ -105,8 +105,8 @@ def run_worker(
         return {"error": f"ended with code {code}: {_last_line(log_path)}"}
 
 
-def _measure(system: str, job: Job, options: argparse.Namespace, *, reference: Run | None) -> Run:
-    """Run one system on one job, write what came of it and return its rankings."""
+def _measure(system: str, job: Job, options: argparse.Namespace, *, reference: Run | None) -> Run | None:
+    """Run one system on one job, write what came of it and return its rankings; None if it failed."""
     adapter = ADAPTERS[system]
     encoder = ("minilm" if job.scored else "random") if adapter.encodes else None
     outcome = run_worker(
@@ -125,7 +125,7 @@ def _measure(system: str, job: Job, options: argparse.Namespace, *, reference: R
     figures = "" if recall is None or mrr is None else f"R@5 {recall:.3f}  MRR {mrr:.3f}  "
     speed = f"build {result.build_seconds:.2f} s  {result.memory_mb:.0f} MB" if result.build_seconds is not None else ""
     print(f"{job.name:28} {system:28} {result.failure or figures + speed}", flush=True)
-    return run
+    return None if result.failure else run
 
 
 def _worker_job(adapter: Adapter, job: Job, *, encoder: str | None, cache: Path) -> dict[str, Any]:
