@@ -118,15 +118,22 @@ def find_enum(facts: RequestFacts, values: tuple[str, ...]) -> str | None:
             word = form.casefold().strip()
             if not word:
                 continue
-            at = facts.folded.find(word)
-            if at >= 0 and (not word.isascii() or _whole_word(facts.folded, at, len(word))):
+            if _stands_in(facts.folded, word):
                 return value
     return None
 
 
-def _whole_word(text: str, at: int, length: int) -> bool:
-    before, after = text[at - 1 : at], text[at + length : at + length + 1]
-    return not (_word_char(before) or _word_char(after))
+def _stands_in(text: str, word: str) -> bool:
+    """Tell whether a word stands in a text by itself; in scripts without spaces, anywhere."""
+    if not word.isascii():
+        return word in text
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (_word_char(text[at - 1 : at]) or _word_char(text[end : end + 1])):
+            return True
+        at = text.find(word, at + 1)
+    return False
 
 
 def _word_char(char: str) -> bool:
