@@ -40,7 +40,7 @@ indexes/starter/registry.duckdb: | $(VENV)/.serve
 setup: $(VENV)/.serve ## Make the virtual environment
 
 serve: $(VENV)/.serve indexes/starter/registry.duckdb ## Build the starter index if need be and serve it on 127.0.0.1:8765
-	$(BIN)/toolsearch serve indexes/starter
+	$(BIN)/toolsearch serve indexes/starter --config indexes/starter/serve.toml
 
 demo: $(VENV)/.serve indexes/starter/registry.duckdb ## Three searches with their reasons
 	@$(BIN)/python -m benchmarks.demo
@@ -59,13 +59,13 @@ types: $(VENV)/.lint ## Check types
 	$(BIN)/mypy
 
 docs: $(VENV)/.test ## Run the checks of README and docs
-	$(BIN)/python -m pytest tests/docs -q
+	$(BIN)/python -m pytest tests/docs tests/surface/test_docs_cli.py -q
 
 bench: $(VENV)/.test ## Measure quality and speed on the data sets in DATA, check and write benchmarks/RESULTS.md
-	$(BIN)/python -m benchmarks --data $(DATA)
+	$(BIN)/python -m benchmarks.run --data $(DATA)
 
 bench-quick: $(VENV)/.test ## The same on a sample, in a few minutes
-	$(BIN)/python -m benchmarks --data $(DATA) --quick
+	$(BIN)/python -m benchmarks.run --data $(DATA) --quick
 
 bench-peers: $(VENV)/.test ## Run other tool searches on the same data, in a virtual environment of their own
 	$(BIN)/python -m benchmarks.peers --data $(DATA)

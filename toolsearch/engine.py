@@ -199,6 +199,8 @@ class ToolIndex:
         weights = profile.with_overrides(request.weights)
         with watch.time("intent"):
             intent = read_intent(request.text)
+            if intent.freshness is None:
+                weights["freshness"] = 0.0  # nothing to compare: no tool gains or loses
             if not self._limits.clauses:
                 intent = replace(intent, clauses=())
             named = named_tools(request.text, names=state.names, docs=docs) if self._limits.names else {}
