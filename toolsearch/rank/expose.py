@@ -14,12 +14,17 @@ from toolsearch.contract import SideEffect
 from toolsearch.explain import ReasonCode, Why
 from toolsearch.index.columns import Columns
 from toolsearch.rank.diversify import Folded
+from toolsearch.rank.readiness import Missing
 
 LEAST = 3
 """Never fewer than this where more fit, unless the caller asks for fewer."""
 
 CLEAR_SHARE = 0.6
 """Beyond LEAST, a candidate of a clear request must reach this share of the best score."""
+
+
+NEAR_SHARE = 0.6
+"""A read-only tool with this share of a write's score stands near enough to be called before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +94,18 @@ def _hold_writes(
     The limit counts tools that are known to write. Where nobody stated an effect, every tool would count as a write and
     an unannotated catalogue would show two tools: those are gated by their inputs, not by number.
     """
-    readers = any(columns.side_effect[item.best.doc_id] <= SideEffect.READ_ONLY for item in items)
+    readers = [item for item in items if columns.side_effect[item.best.doc_id] <= SideEffect.READ_ONLY]
     offered: list[Folded] = []
     held: list[Held] = []
     writes = 0
     for item in items:
         effect = columns.side_effect[item.best.doc_id]
         writing = effect >= SideEffect.REVERSIBLE and bool(columns.effect_known[item.best.doc_id])
-        blocked = [
-            missing.field
-            for missing in item.best.readiness.missing
-            if missing.forbidden and effect == SideEffect.IRREVERSIBLE
-        ]
-        if blocked and readers:
-            fields = ", ".join(blocked)
+        blocked = [missing for missing in item.best.readiness.missing if missing.forbidden]
+        if effect == SideEffect.IRREVERSIBLE and _confirmable(item, blocked, readers=readers, columns=columns):
+            fields = ", ".join(missing.field for missing in blocked)
             text = f"irreversible, and {fields} is neither stated nor may be guessed"
-            held.append(Held(item, Why(ReasonCode.PRECONDITION, text), f"give {fields}"))
+            held.append(Held(item, Why(ReasonCode.PRECONDITION, text), "; ".join(map(_way_to, blocked))))
         elif writing and k is None and writes >= limits.writes:
             text = f"{limits.writes} better write tools are offered already"
             held.append(Held(item, Why(ReasonCode.PRECONDITION, text), "ask for more candidates with k"))
@@ -112,3 +113,19 @@ def _hold_writes(
             writes += writing
             offered.append(item)
     return offered, held
+
+
+def _confirmable(item: Folded, blocked: Sequence[Missing], *, readers: Sequence[Folded], columns: Columns) -> bool:
+    """Tell whether something is missing that a read-only tool of the answer can supply, or stands near to supply."""
+    producers = {ref for missing in blocked for ref in missing.obtain_from}
+    return bool(blocked) and any(
+        columns.refs[reader.best.doc_id] in producers or reader.best.score >= NEAR_SHARE * item.best.score
+        for reader in readers
+    )
+
+
+def _way_to(missing: Missing) -> str:
+    """Say how to get a missing input."""
+    if missing.obtain_from:
+        return f"give {missing.field}, or get it from {missing.obtain_from[0]}"
+    return f"give {missing.field}"
