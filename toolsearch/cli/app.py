@@ -16,6 +16,7 @@ import typer
 from toolsearch import __version__
 from toolsearch.cli.bench import bench
 from toolsearch.cli.decisions import decisions
+from toolsearch.cli.eval import eval_cases
 from toolsearch.cli.explain import explain
 from toolsearch.cli.index import index
 from toolsearch.cli.key import key
@@ -24,6 +25,7 @@ from toolsearch.cli.remove import remove
 from toolsearch.cli.search import search
 from toolsearch.cli.serve import serve
 from toolsearch.cli.tools import tools
+from toolsearch.cli.tune import tune
 from toolsearch.cli.why_not import why_not
 from toolsearch.errors import ToolSearchError
 
@@ -39,6 +41,8 @@ app = typer.Typer(
 )
 for _command in (index, search, explain, why_not, tools, remove, outcomes, decisions, serve, bench, key):
     app.command()(_command)
+app.command("eval")(eval_cases)
+app.command()(tune)
 
 
 def _print_version(wanted: bool) -> None:
