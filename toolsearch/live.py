@@ -264,10 +264,13 @@ class LiveIndex:
         return worth.successes, worth.failures
 
     def close(self) -> None:
-        """Write down what is held back and give the registry free."""
+        """Write down what is held back, unless the index is open for reading only, and give the registry free."""
         with self._writing:
-            self.journal.close()
-            self.registry.close()
+            try:
+                if not self.registry.read_only:
+                    self.journal.close()
+            finally:
+                self.registry.close()
 
 
 def _empty_state(model: Encoder, *, rules: RuleBook) -> IndexState:

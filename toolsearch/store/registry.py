@@ -72,6 +72,11 @@ class Registry:
         """Return the file, or None when in memory."""
         return self._database.path
 
+    @property
+    def read_only(self) -> bool:
+        """Tell whether it was opened for reading only."""
+        return self._database.read_only
+
     # Contracts
 
     @property
