@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import BoundTerms
-from toolsearch.index.vectors import VectorIndex
+from toolsearch.index.vectors import VectorHits, VectorIndex
 from toolsearch.query import SignalName
 from toolsearch.rank.signals import calibrate
 
@@ -87,14 +87,11 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
         also: DocIds to score whatever the lanes say (named tools); those outside `docs` are dropped.
     """
     dense = [_lexical(probe) for probe in probes]
+    by_contract = [_nearest(lanes.contracts, probe, docs=docs, depth=depth) for probe in probes]
+    by_example = [_nearest(lanes.examples, probe, docs=docs, depth=depth) for probe in probes]
     found = [np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)]
-    for probe, shares in zip(probes, dense, strict=True):
-        if shares is not None:
-            found.append(_best(shares, docs=docs, depth=depth))
-        if probe.vector is not None:
-            found.append(lanes.contracts.search(probe.vector, docs=docs, depth=depth).doc_ids.astype(np.int64))
-            if lanes.examples.owners.size:
-                found.append(lanes.examples.search(probe.vector, docs=docs, depth=depth).doc_ids.astype(np.int64))
+    found += [_best(shares, docs=docs, depth=depth) for shares in dense if shares is not None]
+    found += [hits.doc_ids.astype(np.int64) for hits in (*by_contract, *by_example) if hits is not None]
     doc_ids = np.unique(np.concatenate(found))
     shape = (len(probes), doc_ids.size)
     lexical, contracts, examples = np.full(shape, -1.0), np.full(shape, np.nan), np.full(shape, np.nan)
@@ -102,9 +99,30 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
         if shares is not None:
             lexical[row] = shares[doc_ids]
         if probe.vector is not None:
-            contracts[row] = lanes.contracts.cosines(probe.vector, doc_ids=doc_ids)
-            examples[row] = lanes.examples.cosines(probe.vector, doc_ids=doc_ids)
+            contracts[row] = _cosines(lanes.contracts, probe.vector, doc_ids=doc_ids, known=by_contract[row])
+            examples[row] = _cosines(lanes.examples, probe.vector, doc_ids=doc_ids, known=by_example[row])
     return Recalled(doc_ids, lexical, contracts, examples)
+
+
+def _nearest(index: VectorIndex, probe: Probe, *, docs: DocSet, depth: int) -> VectorHits | None:
+    """Return the nearest documents of a vector lane, or None where it abstains or has no row."""
+    if probe.vector is None or not index.owners.size:
+        return None
+    return index.search(probe.vector, docs=docs, depth=depth)
+
+
+def _cosines(
+    index: VectorIndex, vector: NDArray[np.float32], *, doc_ids: NDArray[np.int64], known: VectorHits | None
+) -> NDArray[np.float64]:
+    """Return float64[n], the best cosine of each document; those of the hits are at hand, bit for bit the same."""
+    values = np.full(doc_ids.size, -1.0)
+    if known is None:
+        return values
+    at_hand = np.zeros(doc_ids.size, dtype=np.bool_)
+    places = np.searchsorted(doc_ids, known.doc_ids)
+    values[places], at_hand[places] = known.cosines, True
+    values[~at_hand] = index.cosines(vector, doc_ids=doc_ids[~at_hand])
+    return values
 
 
 def _lexical(probe: Probe) -> NDArray[np.float64] | None:
