@@ -23,6 +23,8 @@ Encode = Callable[[Sequence[str]], Vectors]
 _AT_ONCE = 500
 """Keys asked for in one statement, below every limit of SQLite."""
 
+_SAVED_AT_ONCE = 50
+
 
 class Embed(Protocol):
     """What an adapter gets: texts -> float32[n, dim], unit rows."""
@@ -84,15 +86,17 @@ class CachedEncoder:
     def _computed(self, missing: dict[bytes, str]) -> dict[bytes, tuple[Vectors, float]]:
         # One by one: the encoder does no faster in batches, and the time of each text is then its own.
         fresh: dict[bytes, tuple[Vectors, float]] = {}
+        unsaved: list[tuple[bytes, bytes, float]] = []
         for key, text in missing.items():
             started = time.perf_counter()
             vector = self._encode([text])[0]
             fresh[key] = (vector, time.perf_counter() - started)
-        with self._file:
-            self._file.executemany(
-                "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
-                [(key, vector.tobytes(), seconds) for key, (vector, seconds) in fresh.items()],
-            )
+            unsaved.append((key, vector.tobytes(), fresh[key][1]))
+            # Now and then, so that a run that is ended early has not encoded in vain.
+            if len(unsaved) == _SAVED_AT_ONCE or len(fresh) == len(missing):
+                with self._file:
+                    self._file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", unsaved)
+                unsaved = []
         return fresh
 
 
