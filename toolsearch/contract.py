@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import IntEnum, StrEnum
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -122,6 +122,13 @@ class Frozen(BaseModel):
     """Base of all edge models: immutable, unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with some fields replaced; what was computed from the old ones is not carried over."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
 
 
 class Identity(Frozen):
