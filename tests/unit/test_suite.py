@@ -151,7 +151,8 @@ def test_a_cases_suite_is_run_on_its_split(project):
 
 def test_cases_of_every_split_and_of_none(project):
     table = bench_cases(project / "shop", cases=project / "cases", encoder="hashed")
-    (result,) = table.values()
+    ((result, cases),) = ((report.result, report.cases) for report in table.values())
+    assert [case.case.id for case in cases] == ["a", "b", "c"]
     assert result.mean("passed") == 0.666667
     assert result.mean("passed", part="lang=zh") == 0.0
     with pytest.raises(DataError, match="no case of split 'train'"):
@@ -163,7 +164,7 @@ def test_cases_of_every_split_and_of_none(project):
 def test_a_catalogue_without_rules_shows_only_what_declares_access(project):
     (project / "shop" / "rules.yaml").unlink()
     table = bench_cases(project / "shop", cases=project / "cases", encoder="hashed")
-    assert next(iter(table.values())).mean("passed", part="kind=single") == 0.0
+    assert next(iter(table.values())).result.mean("passed", part="kind=single") == 0.0
     (project / "shop" / "rules.yaml").write_text("rules: [{id: x, effect: perhaps}]")
     with pytest.raises(DataError, match=r"rules\.yaml:1: rules\.0"):
         open_catalogue(project / "shop", encoder="hashed")

@@ -114,6 +114,7 @@ def bench_dataset(
     encoder: str | Encoder = "minilm",
     modes: Sequence[str] = ("lexical", "vector", "hybrid"),
     queries: str = QUERIES_FILE,
+    tools: Path | None = None,
     k: int = 10,
     limit: int | None = None,
     seed: int = 0,
@@ -131,6 +132,7 @@ def bench_dataset(
         encoder: Name or object of the encoder.
         modes: Recall modes, each at most once.
         queries: Name of the queries file.
+        tools: Folder whose tools are asked instead of the folder's own, such as Chinese requests over English tools.
         k: Candidates asked for in the answer.
         limit: At most so many queries, spread over the file.
         seed: Seed of the intervals.
@@ -140,10 +142,12 @@ def bench_dataset(
     Raises:
         DataError: If the folder is wrong.
     """
-    qrels = read_qrels(folder, queries=queries).sample(limit)
-    report = read_path(folder / TOOLS_FILE)
+    qrels = read_qrels(folder, queries=queries)
+    qrels = (qrels if tools is None else qrels.over(tools)).sample(limit)
+    catalogue = (tools or folder) / TOOLS_FILE
+    report = read_path(catalogue)
     if not report.ids:
-        raise DataError("no tool in it could be read", source=str(folder / TOOLS_FILE))
+        raise DataError("no tool in it could be read", source=str(catalogue))
     shared = SharedDocumentVectors(load_encoder(encoder) if isinstance(encoder, str) else encoder)
     settings: dict[str, str | int | float | bool | None] = {"encoder": shared.info.id, "k": k, "limit": limit}
     found: dict[str, ModeReport] = {}

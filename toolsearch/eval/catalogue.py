@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,19 @@ LEAKED = "leaked"
 _PERMISSION = "kind=permission"
 
 
+@dataclass(frozen=True, slots=True)
+class CasesReport:
+    """One mode over case files.
+
+    Attributes:
+        result: The figures.
+        cases: Every case with its verdict, in the order of the files.
+    """
+
+    result: SystemResult
+    cases: tuple[CaseResult, ...]
+
+
 def open_catalogue(folder: Path, *, encoder: str | Encoder = "minilm") -> ToolIndex:
     """Return an index in memory of a catalogue folder: its `contracts` under its `rules.yaml`.
 
@@ -51,7 +64,7 @@ def bench_cases(
     encoder: str | Encoder = "minilm",
     modes: Sequence[Mode] = (Mode.HYBRID,),
     seed: int = 0,
-) -> dict[Mode, SystemResult]:
+) -> dict[Mode, CasesReport]:
     """Ask every case in every mode, sizes as in production.
 
     Args:
@@ -72,8 +85,8 @@ def bench_cases(
     with open_catalogue(catalog, encoder=encoder) as index:
         name = index.status().encoder
         for mode in modes:
-            results = [result for suite in suites for result in run_cases(suite, in_mode(index, mode))]
-            table[mode] = SystemResult(
+            results = tuple(result for suite in suites for result in run_cases(suite, in_mode(index, mode)))
+            figures = SystemResult(
                 system=f"toolsearch {mode}",
                 dataset=f"{catalog.resolve().name} cases" + (f" ({split})" if split else ""),
                 role=split or "",
@@ -85,6 +98,7 @@ def bench_cases(
                 queries=len(results),
                 metrics=case_measures(results, seed=seed),
             )
+            table[mode] = CasesReport(figures, results)
     return table
 
 

@@ -94,6 +94,27 @@ class Qrels:
             return self
         return replace(self, queries=tuple(self.queries[place * n // limit] for place in range(limit)))
 
+    def over(self, folder: Path) -> Qrels:
+        """Return the same requests over the tools of another folder, such as Chinese requests over English tools.
+
+        Raises:
+            DataError: If that folder lacks a tool that a request names.
+        """
+        path = folder / TOOLS_FILE
+        tool_ids = _tool_ids(path)
+        for query in self.queries:
+            for tool in (*(tool for group in query.golds for tool in group), *(query.candidates or ())):
+                if tool not in tool_ids:
+                    raise DataError(f"has no tool {tool!r}, which {query.id!r} of {self.name} names", source=str(path))
+        other = folder.resolve().name
+        sha256 = {
+            **{f"{self.name}/{name}": digest for name, digest in self.sha256.items() if name != TOOLS_FILE},
+            f"{other}/{TOOLS_FILE}": file_sha256(path),
+        }
+        return replace(
+            self, name=f"{self.name}_over_{other}", tool_ids=tuple(tool_ids), sha256=MappingProxyType(sha256)
+        )
+
     def write_trec(self, path: Path) -> None:
         """Write `query 0 tool 1` lines.
 
@@ -116,12 +137,7 @@ def read_qrels(folder: Path, *, queries: str = QUERIES_FILE) -> Qrels:
         DataError: If a file is missing or a line of it is wrong; with file and line.
     """
     tools_path, queries_path = folder / TOOLS_FILE, folder / queries
-    tool_ids: dict[str, int] = {}
-    for line, record in _records(tools_path):
-        tool_id = _text(record, "id", tools_path, line)
-        if tool_id in tool_ids:
-            raise _wrong(tools_path, line, f"tool id {tool_id!r} stands on line {tool_ids[tool_id]} already")
-        tool_ids[tool_id] = line
+    tool_ids = _tool_ids(tools_path)
     known = frozenset(tool_ids)
     seen: dict[str, int] = {}
     parsed = []
@@ -194,6 +210,17 @@ def read_lines(path: Path) -> list[str]:
         raise DataError(f"cannot be read: {error.strerror}", source=str(path)) from None
     # Only \n ends a line: JSON strings may hold U+2028, which str.splitlines would cut at.
     return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _tool_ids(path: Path) -> dict[str, int]:
+    """Return the id of every tool, in file order, with its line."""
+    tool_ids: dict[str, int] = {}
+    for line, record in _records(path):
+        tool_id = _text(record, "id", path, line)
+        if tool_id in tool_ids:
+            raise _wrong(path, line, f"tool id {tool_id!r} stands on line {tool_ids[tool_id]} already")
+        tool_ids[tool_id] = line
+    return tool_ids
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -2,8 +2,7 @@
 
 After pyserini's two-click reproductions: a suite is the command that measures it, the values that were measured last,
 and how far a value may fall before it is a failure. Two kinds exist. `dataset` runs a folder of labelled requests
-through
-`bench_dataset`; `cases` runs case files over a catalogue. Both leave `SystemResult` records.
+through `bench_dataset`; `cases` runs case files over a catalogue. Both leave `SystemResult` records.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ from toolsearch.contract import Frozen
 from toolsearch.errors import DataError
 from toolsearch.eval.bench import Progress, bench_dataset
 from toolsearch.eval.catalogue import bench_cases
+from toolsearch.eval.outcomes import CASES_SUFFIX, case_row
 from toolsearch.eval.positions import Location, read_with_positions
-from toolsearch.eval.qrels import QUERIES_FILE
-from toolsearch.eval.results import SystemResult, write_result
+from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE
+from toolsearch.eval.results import SystemResult, write_result, write_rows
 from toolsearch.query import Mode
 
 EXACT = 0.0005
@@ -43,6 +43,7 @@ class DatasetSuite(Frozen):
     quick: bool = Field(default=False, description="Belongs to the quick benchmark.")
     data: str = Field(min_length=1, description="Folder below the data root.")
     queries: str = QUERIES_FILE
+    tools: str | None = Field(default=None, description="Folder whose tools are asked instead, below the data root.")
     limit: int | None = Field(default=None, ge=1)
     encoder: str = "minilm"
     modes: tuple[Mode, ...] = (Mode.LEXICAL, Mode.VECTOR, Mode.HYBRID)
@@ -61,6 +62,8 @@ class DatasetSuite(Frozen):
     @property
     def command(self) -> str:
         """Return the shell command that measures the suite."""
+        if self.tools is not None:
+            return f"python -m benchmarks.run --only {self.name}"
         parts = ["toolsearch", "bench", f"$DATA/{self.data}"]
         parts += [f"--mode {mode}" for mode in self.modes]
         parts += [f"--encoder {self.encoder}", f"-k {self.k}", f"--seed {self.seed}"]
@@ -88,7 +91,7 @@ class CasesSuite(Frozen):
     @property
     def command(self) -> str:
         """Return the shell command that measures the suite."""
-        return f"python benchmarks/run.py --only {self.name}"
+        return f"python -m benchmarks.run --only {self.name}"
 
 
 Suite = Annotated[DatasetSuite | CasesSuite, Field(discriminator="kind")]
@@ -190,32 +193,12 @@ def run_suite(
         DataError: If data that are there are wrong.
     """
     if isinstance(suite, DatasetSuite):
-        folder = data / suite.data
-        if not (folder / suite.queries).is_file():
-            return SuiteOutcome(suite.name, f"no {suite.queries} in {folder}", (), ())
-        report = bench_dataset(
-            folder,
-            encoder=suite.encoder,
-            modes=suite.modes,
-            queries=suite.queries,
-            k=suite.k,
-            limit=suite.limit,
-            seed=suite.seed,
-            out=out,
-            progress=progress,
-        )
-        results = {Mode(name): mode.result for name, mode in report.modes.items()}
+        wanting = _lacking(suite, data)
+        if wanting:
+            return SuiteOutcome(suite.name, wanting, (), ())
+        results = _run_dataset(suite, data=data, out=out, progress=progress)
     else:
-        results = bench_cases(
-            root / suite.catalog,
-            cases=root / suite.cases,
-            split=suite.split,
-            encoder=suite.encoder,
-            modes=suite.modes,
-            seed=suite.seed,
-        )
-        for mode, result in results.items():
-            write_result(result, out / f"{suite.name}.{mode}.json")
+        results = _run_cases(suite, root=root, out=out)
     checks = tuple(_checks(suite, results))
     return SuiteOutcome(suite.name, "", checks, tuple(results.values()))
 
@@ -240,6 +223,45 @@ def check_value(system: str, metric: str, *, expected: float, measured: float | 
     else:
         verdict = Verdict.ABOVE if measured > expected else Verdict.BELOW
     return Check(system, metric, expected, measured, verdict)
+
+
+def _lacking(suite: DatasetSuite, data: Path) -> str:
+    """Return what of the data of a suite is not there, "" if all is."""
+    needed = [data / suite.data / suite.queries, data / suite.data / TOOLS_FILE]
+    needed += [data / suite.tools / TOOLS_FILE] if suite.tools is not None else []
+    absent = next((path for path in needed if not path.is_file()), None)
+    return "" if absent is None else f"no {absent.name} in {absent.parent}"
+
+
+def _run_dataset(suite: DatasetSuite, *, data: Path, out: Path, progress: Progress | None) -> dict[Mode, SystemResult]:
+    report = bench_dataset(
+        data / suite.data,
+        encoder=suite.encoder,
+        modes=suite.modes,
+        queries=suite.queries,
+        tools=None if suite.tools is None else data / suite.tools,
+        k=suite.k,
+        limit=suite.limit,
+        seed=suite.seed,
+        out=out,
+        progress=progress,
+    )
+    return {Mode(name): mode.result for name, mode in report.modes.items()}
+
+
+def _run_cases(suite: CasesSuite, *, root: Path, out: Path) -> dict[Mode, SystemResult]:
+    reports = bench_cases(
+        root / suite.catalog,
+        cases=root / suite.cases,
+        split=suite.split,
+        encoder=suite.encoder,
+        modes=suite.modes,
+        seed=suite.seed,
+    )
+    for mode, report in reports.items():
+        write_result(report.result, out / f"{suite.name}.{mode}.json")
+        write_rows(map(case_row, report.cases), out / f"{suite.name}.{mode}{CASES_SUFFIX}")
+    return {mode: report.result for mode, report in reports.items()}
 
 
 def _checks(suite: DatasetSuite | CasesSuite, results: dict[Mode, SystemResult]) -> Iterable[Check]:
