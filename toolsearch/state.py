@@ -92,7 +92,7 @@ def make_state(
         encoder=encoder,
         rules=rules,
         columns=columns,
-        names=build_names(snapshot.contracts),
+        names=build_names(columns.facts),
         features=FeatureCache(snapshot.contracts),
         views=Views(snapshot=snapshot, columns=columns, rules=rules),
         lanes=Lanes(contracts=snapshot.contract_vectors, examples=snapshot.example_vectors, encoder=encoder),

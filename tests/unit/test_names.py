@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.contract import ToolContract
+from toolsearch.contract import Identity
 from toolsearch.index.docset import DocSet
 from toolsearch.index.names import NameIndex, build_names, compact, looks_like_code
 
@@ -25,11 +25,11 @@ TOOLS = (
 )
 
 
-def contract(server: str, name: str, aliases: tuple[str, ...]) -> ToolContract:
-    return ToolContract.model_validate({"identity": {"server": server, "name": name, "aliases": aliases}})
+def identity(server: str, name: str, aliases: tuple[str, ...]) -> Identity:
+    return Identity(server=server, name=name, aliases=aliases)
 
 
-INDEX = build_names([contract(*tool) for tool in TOOLS])
+INDEX = build_names([identity(*tool) for tool in TOOLS])
 EVERYTHING = DocSet.from_mask(np.ones(len(TOOLS), dtype=np.bool_))
 
 
@@ -132,13 +132,13 @@ def test_hidden_tools_do_not_exist() -> None:
 
 
 def test_versions_of_one_name_share_a_prefix() -> None:
-    both = [ToolContract.model_validate({"identity": {"name": "ask_codex", "version": version}}) for version in (1, 2)]
+    both = [Identity(name="ask_codex", version=version) for version in (1, 2)]
     docs = DocSet.from_mask(np.ones(2, dtype=np.bool_))
     assert [match.doc_id for match in build_names(both).match("ask_co", docs=docs)] == [0, 1]
 
 
 def test_the_spelling_that_fits_exactly_wins() -> None:
-    index = build_names([contract("a", "get_user", ()), contract("b", "getUser", ())])
+    index = build_names([identity("a", "get_user", ()), identity("b", "getUser", ())])
     docs = DocSet.from_mask(np.ones(2, dtype=np.bool_))
     assert [match.doc_id for match in index.match("get_user", docs=docs)] == [0]
     assert [match.doc_id for match in index.match("get user", docs=docs)] == [0, 1]
@@ -151,7 +151,7 @@ def test_an_empty_catalogue_matches_nothing() -> None:
 
 def test_odd_names_are_names() -> None:
     index = build_names(
-        [contract("a", "+++", ()), contract("a", "查询订单", ()), contract("a", "GorillaFileSystem::cat", ())]
+        [identity("a", "+++", ()), identity("a", "查询订单", ()), identity("a", "GorillaFileSystem::cat", ())]
     )
     docs = DocSet.from_mask(np.ones(3, dtype=np.bool_))
     assert [match.doc_id for match in index.match("`+++`", docs=docs)] == [0]
@@ -200,7 +200,7 @@ def test_every_name_is_found_when_written_as_one(tool: tuple[str, str, tuple[str
 def test_hidden_tools_change_nothing(mentions: list[str], visible: list[bool]) -> None:
     text = " ".join(mentions)
     kept = [at for at, shown in enumerate(visible) if shown]
-    alone = build_names([contract(*TOOLS[at]) for at in kept])
+    alone = build_names([identity(*TOOLS[at]) for at in kept])
     expected = alone.match(text, docs=DocSet.from_mask(np.ones(len(kept), dtype=np.bool_)))
     found = INDEX.match(text, docs=DocSet.from_mask(np.array(visible)))
     assert found == tuple(match._replace(doc_id=kept[match.doc_id]) for match in expected)

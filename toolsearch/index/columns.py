@@ -32,11 +32,13 @@ class Facts:
     """Facts of one document; see `Columns` for units.
 
     Attributes:
+        aliases: Its other names.
         produces: Entities it produces.
         always_on: Whether it has the tag.
     """
 
     policy: PolicyRow
+    aliases: tuple[str, ...]
     effect_known: bool
     staleness: float
     latency: float
@@ -44,6 +46,16 @@ class Facts:
     result_rows: float
     produces: tuple[str, ...]
     always_on: bool
+
+    @property
+    def server(self) -> str:
+        """Return its server."""
+        return self.policy.server
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return self.policy.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +150,7 @@ def facts_of(plain: Mapping[str, Any]) -> Facts:
             side_effect=SideEffect.IRREVERSIBLE if effect is None else SideEffect[effect.upper()],
             access=_NO_ACCESS if access is None else Access.model_validate(access),
         ),
+        aliases=tuple(identity.get("aliases", ())),
         effect_known=effect is not None,
         staleness=NAN if staleness is None else parse_duration(staleness).total_seconds(),
         latency=operational.get("typical_latency_ms", NAN),

@@ -14,14 +14,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.analysis.analyzer import fold
 from toolsearch.analysis.identifiers import split_humps
-from toolsearch.contract import ToolContract
 from toolsearch.index.docset import DocSet
 
 MIN_PREFIX = 4
@@ -180,14 +179,28 @@ class NameIndex:
         return []
 
 
-def build_names(contracts: Sequence[ToolContract]) -> NameIndex:
-    """Return the name index of the contracts; the position of a contract is its DocId."""
+class Named(Protocol):
+    """Under which names one tool is known."""
+
+    @property
+    def server(self) -> str:
+        """Return its server."""
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+
+    @property
+    def aliases(self) -> Sequence[str]:
+        """Return its other names."""
+
+
+def build_names(tools: Sequence[Named]) -> NameIndex:
+    """Return the name index of the tools, such as the identities of contracts; the position of a tool is its DocId."""
     return NameIndex(
-        names=_Spellings.of((contract.identity.name, at) for at, contract in enumerate(contracts)),
-        aliases=_Spellings.of(
-            (alias, at) for at, contract in enumerate(contracts) for alias in contract.identity.aliases
-        ),
-        servers=tuple(fold(contract.identity.server) for contract in contracts),
+        names=_Spellings.of((tool.name, at) for at, tool in enumerate(tools)),
+        aliases=_Spellings.of((alias, at) for at, tool in enumerate(tools) for alias in tool.aliases),
+        servers=tuple(fold(tool.server) for tool in tools),
     )
 
 
