@@ -54,7 +54,20 @@ def _first_tables(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables,)
+def _experience(connection: Connection) -> None:
+    connection.execute(
+        """
+        -- Past requests that a tool served; the newest success counts.
+        CREATE TABLE experience (
+            tenant VARCHAR, server VARCHAR NOT NULL, name VARCHAR NOT NULL, subject VARCHAR NOT NULL,
+            text_hash VARCHAR NOT NULL, text VARCHAR NOT NULL, learned_at TIMESTAMP NOT NULL,
+            failures INTEGER NOT NULL
+        );
+        """
+    )
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables, _experience)
 SCHEMA_VERSION = len(MIGRATIONS)
 """Schema this program writes."""
 

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.store import contracts, decisions, embeddings, outcomes, settings
+from toolsearch.store import contracts, decisions, embeddings, experience, outcomes, settings
 from toolsearch.store.contracts import Changes, ContractVersion
 from toolsearch.store.database import Database
 from toolsearch.store.decisions import MAX_DECISIONS, DecisionRow
+from toolsearch.store.experience import ExperienceKey, ExperienceRow
 from toolsearch.store.migrations import migrate
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.tally import HALF_LIFE_DAYS, Tally
@@ -179,6 +180,23 @@ class Registry:
         """Delete outcomes observed before a moment and return how many."""
         with self._database.transaction() as connection:
             return outcomes.prune_outcomes(connection, before=before)
+
+    # Experience
+
+    def experience(self) -> list[ExperienceRow]:
+        """Return the past requests that tools served, sorted by key."""
+        with self._database.reading() as connection:
+            return experience.experience(connection)
+
+    def change_experience(self, *, put: Sequence[ExperienceRow], drop: Iterable[ExperienceKey] = ()) -> None:
+        """Add past requests, or replace those of the same key, and delete others."""
+        with self._database.transaction() as connection:
+            experience.change_experience(connection, put=put, drop=drop)
+
+    def forget(self, *, subject: str, tenant: str | None) -> int:
+        """Delete past requests and decision records of a source; its outcomes lose its name. Return how many."""
+        with self._database.transaction() as connection:
+            return experience.forget_source(connection, subject=subject, tenant=tenant)
 
     # Decisions
 

@@ -1,0 +1,170 @@
+"""Ledger: which past requests are kept. Bounds in number, and in what one source may add.
+
+A source is one subject of one tenant. Its additions to a tool are limited by the day and in all, and where room is
+short the source that takes most of it gives way: so one client can neither fill the memory nor push out what others
+told. How much a kept request counts in a ranking is for `rank.experience` to say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from toolsearch.store.experience import ExperienceKey, ExperienceRow
+
+Shelf = tuple[str | None, str, str]
+"""Tenant, server and name: the requests that one tool served for one tenant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperienceBounds:
+    """How many past requests are kept.
+
+    Attributes:
+        per_day: New texts one source may add to one tool within 24 hours.
+        per_source: Texts of one source kept for one tool.
+        per_tool: Texts kept for one tool and tenant.
+        per_tenant: Texts kept for one tenant; beyond it the tool that has most gives up its oldest.
+        in_all: Texts kept; beyond it the tenant that has most gives way.
+        max_age: Age at which a text is dropped.
+    """
+
+    per_day: int = 5
+    per_source: int = 20
+    per_tool: int = 60
+    per_tenant: int = 20_000
+    in_all: int = 100_000
+    max_age: timedelta = timedelta(days=360)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a call changed: rows put (new, or in place of those of the same key), and keys dropped."""
+
+    put: tuple[ExperienceRow, ...] = ()
+    drop: tuple[ExperienceKey, ...] = ()
+
+
+class Ledger:
+    """The past requests that are kept. Not safe to share between threads: its owner holds a lock."""
+
+    def __init__(self, rows: Iterable[ExperienceRow] = (), *, bounds: ExperienceBounds | None = None) -> None:
+        self.bounds = bounds or ExperienceBounds()
+        self._shelves: dict[Shelf, dict[ExperienceKey, ExperienceRow]] = {}
+        self._held: Counter[str | None] = Counter()  # texts by tenant
+        for row in rows:
+            self._put(row)
+
+    def __len__(self) -> int:
+        return self._held.total()
+
+    def rows(self) -> list[ExperienceRow]:
+        """Return all rows, tool by tool."""
+        return [row for shelf in self._shelves.values() for row in shelf.values()]
+
+    def refused(self, row: ExperienceRow, *, now: datetime) -> bool:
+        """Tell whether a success would not be taken: too old, or more than its source may add."""
+        if now - row.at > self.bounds.max_age:
+            return True
+        shelf = self._shelves.get(_shelf(row.key), {})
+        if row.key in shelf:
+            return False
+        day = timedelta(days=1)
+        near = [
+            other for other in shelf.values() if other.key.subject == row.key.subject and abs(other.at - row.at) < day
+        ]
+        return len(near) >= self.bounds.per_day
+
+    def succeed(self, row: ExperienceRow, *, now: datetime) -> Change:
+        """Take a success: a new text, or the same text once more, which makes it younger and mends a failure."""
+        if self.refused(row, now=now):
+            return Change()
+        known = self._shelves.get(_shelf(row.key), {}).get(row.key)
+        if known is not None:
+            row = replace(known, at=max(known.at, row.at), failures=max(0, known.failures - 1))
+        self._put(row)
+        dropped = self._make_room(row.key, now=now)
+        return Change((row,) if row.key not in dropped else (), tuple(dropped))
+
+    def fail(self, key: ExperienceKey) -> Change:
+        """Take a failure: it counts against what the same source told of the same tool and text."""
+        known = self._shelves.get(_shelf(key), {}).get(key)
+        if known is None:
+            return Change()
+        row = replace(known, failures=known.failures + 1)
+        self._put(row)
+        return Change((row,))
+
+    def drop(self, keys: Iterable[ExperienceKey]) -> Change:
+        """Drop rows."""
+        return Change(drop=tuple(key for key in keys if self._drop(key)))
+
+    def of_source(self, *, subject: str, tenant: str | None) -> list[ExperienceKey]:
+        """Return the keys of a source."""
+        return [row.key for row in self.rows() if (row.key.subject, row.key.tenant) == (subject, tenant)]
+
+    def outside(self, tools: Iterable[tuple[str, str]]) -> list[ExperienceKey]:
+        """Return the keys of tools that are not among these (server, name)."""
+        known = frozenset(tools)
+        return [key for shelf, rows in self._shelves.items() if shelf[1:] not in known for key in rows]
+
+    def older(self, *, now: datetime) -> list[ExperienceKey]:
+        """Return the keys of rows past the age limit."""
+        return [row.key for row in self.rows() if now - row.at > self.bounds.max_age]
+
+    def _make_room(self, key: ExperienceKey, *, now: datetime) -> list[ExperienceKey]:
+        """Drop what is too old or too much after a row was put; return it."""
+        shelf = self._shelves[_shelf(key)]
+        gone = [row.key for row in shelf.values() if now - row.at > self.bounds.max_age]
+        kept = [row for row in shelf.values() if row.key not in gone]
+        own = [row for row in kept if row.key.subject == key.subject]
+        gone += [row.key for row in _oldest(own)[: max(0, len(own) - self.bounds.per_source)]]
+        kept = [row for row in kept if row.key not in gone]
+        if len(kept) > self.bounds.per_tool:
+            most = Counter(row.key.subject for row in kept)
+            greedy = min(most, key=lambda subject: (-most[subject], subject))
+            gone.append(_oldest(row for row in kept if row.key.subject == greedy)[0].key)
+        for one in gone:
+            self._drop(one)
+        while self._held[key.tenant] > self.bounds.per_tenant or len(self) > self.bounds.in_all:
+            full = self._held[key.tenant] > self.bounds.per_tenant
+            gone.append(self._give_way(key.tenant if full else self._largest_tenant()))
+        return gone
+
+    def _largest_tenant(self) -> str | None:
+        return min(self._held, key=lambda tenant: (-self._held[tenant], tenant is not None, tenant or ""))
+
+    def _give_way(self, tenant: str | None) -> ExperienceKey:
+        """Drop the oldest row of the tool that has most rows of a tenant."""
+        own = [shelf for shelf in self._shelves if shelf[0] == tenant]
+        largest = min(own, key=lambda shelf: (-len(self._shelves[shelf]), shelf[1:]))
+        key = _oldest(self._shelves[largest].values())[0].key
+        self._drop(key)
+        return key
+
+    def _put(self, row: ExperienceRow) -> None:
+        shelf = self._shelves.setdefault(_shelf(row.key), {})
+        self._held[row.key.tenant] += row.key not in shelf
+        shelf[row.key] = row
+
+    def _drop(self, key: ExperienceKey) -> bool:
+        shelf = self._shelves.get(_shelf(key), {})
+        if shelf.pop(key, None) is None:
+            return False
+        if not shelf:
+            del self._shelves[_shelf(key)]
+        self._held[key.tenant] -= 1
+        if not self._held[key.tenant]:
+            del self._held[key.tenant]
+        return True
+
+
+def _shelf(key: ExperienceKey) -> Shelf:
+    return key.tenant, key.server, key.name
+
+
+def _oldest(rows: Iterable[ExperienceRow]) -> list[ExperienceRow]:
+    """Return rows, oldest first; equally old ones by key."""
+    return sorted(rows, key=lambda row: (row.at, row.key.subject, row.key.text_hash))
