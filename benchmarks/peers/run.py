@@ -52,8 +52,6 @@ _OFFLINE = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what the arguments ask for. Returns 0 also when peers failed: that is a result."""
     options = _parser().parse_args(argv)
-    # Ended from outside it must still end the process it waits for.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     unknown = sorted(set(options.systems) - set(ADAPTERS))
     if unknown:
         print(f"no such system: {', '.join(unknown)}; there are {', '.join(ADAPTERS)}", file=sys.stderr)
