@@ -122,7 +122,7 @@ def _effects(
 ) -> list[Effect]:
     other = {item.case.id: item for item in second}
     effects = []
-    for part in parts_of(item.case.split for item in first):
+    for part in parts_of(item.case.split for item in first) if first else ():
         group = [item for item in first if is_in(part, item.case.split)]
         with_it, without = [value(item) for item in group], [value(other[item.case.id]) for item in group]
         gain = difference(with_it, without, seed=seed)
