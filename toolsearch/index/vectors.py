@@ -117,6 +117,35 @@ class VectorIndex:
         row_ids = self._candidates(fixed, np.asarray(query, dtype=np.float32), allowed, depth=depth)
         return self._best(row_ids, fixed, depth=depth)
 
+    def within(
+        self, query: NDArray[np.float32], *, docs: DocSet, least: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return every row of the set whose cosine is `least` or more: row ids int64[n], ascending, and cosines.
+
+        Unlike a nearest-k search no row can push another out. Cosines are those of `search`, bit for bit.
+
+        Args:
+            query: float32[dim], a unit vector.
+            docs: The documents whose rows may be looked at.
+            least: Cosine in [-1, 1].
+
+        Raises:
+            EncoderMismatch: If the query has another shape than (dim,).
+            RequestError: If the query is not a unit vector.
+            IndexStateError: If `docs` is of a smaller snapshot than this index.
+        """
+        fixed = self._fixed_query(query)
+        allowed = self._allowed_rows(docs)
+        if not allowed.any():
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        margin = self.dim * 2.0**-22  # twice what a float32 product can be off, see `_candidates`
+        row_ids = np.sort(
+            self._scan.above(np.asarray(query, dtype=np.float32), allowed=allowed, threshold=least - margin)
+        )
+        cosines = self._exact(row_ids, fixed)
+        near = cosines >= least
+        return row_ids[near], cosines[near]
+
     def cosines(self, query: NDArray[np.float32], *, doc_ids: ArrayLike) -> NDArray[np.float64]:
         """Return float64[n], the best cosine of each given document; -1.0 for a document without rows.
 
