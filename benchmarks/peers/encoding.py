@@ -43,12 +43,14 @@ class CachedEncoder:
         dim: Length of a vector.
         cost_s: Seconds that encoding the texts asked for so far takes, wherever they came from.
         spent_s: Seconds that passed in here so far.
+        spent_cpu_s: Processor seconds of them.
     """
 
     def __init__(self, encode: Encode, *, name: str, dim: int, path: Path) -> None:
         self.dim = dim
         self.cost_s = 0.0
         self.spent_s = 0.0
+        self.spent_cpu_s = 0.0
         self._encode = encode
         self._name = name
         # Some peers encode in threads of their own; one at a time may use the file.
@@ -62,7 +64,7 @@ class CachedEncoder:
             return self._vectors(texts)
 
     def _vectors(self, texts: Sequence[str]) -> Vectors:
-        started = time.perf_counter()
+        started, started_cpu = time.perf_counter(), time.process_time()
         keys = [hashlib.sha256(f"{self._name}\0{text}".encode("utf-8", "replace")).digest() for text in texts]
         known = self._known(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
@@ -71,6 +73,7 @@ class CachedEncoder:
         self.cost_s += sum(known[key][1] for key in dict.fromkeys(keys))
         rows = np.array([known[key][0] for key in keys], dtype=np.float32).reshape(len(keys), self.dim)
         self.spent_s += time.perf_counter() - started
+        self.spent_cpu_s += time.process_time() - started_cpu
         return rows
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Vectors, float]]:
@@ -107,22 +110,25 @@ class RandomEncoder:
         dim: Length of a vector.
         cost_s: Always 0: nothing is encoded.
         spent_s: Seconds that passed in here so far.
+        spent_cpu_s: Processor seconds of them.
     """
 
     def __init__(self, dim: int = 384) -> None:
         self.dim = dim
         self.cost_s = 0.0
         self.spent_s = 0.0
+        self.spent_cpu_s = 0.0
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """Return float32[n, dim]."""
-        started = time.perf_counter()
+        started, started_cpu = time.perf_counter(), time.process_time()
         rows = np.zeros((len(texts), self.dim), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
             row[:] = np.random.default_rng(int.from_bytes(digest[:8])).standard_normal(self.dim)
         unit: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
         self.spent_s += time.perf_counter() - started
+        self.spent_cpu_s += time.process_time() - started_cpu
         return unit
 
 

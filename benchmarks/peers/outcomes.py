@@ -42,6 +42,7 @@ def scored_result(
         "version": outcome.get("version", ""),
         "requests_available": job.available,
         "failed_requests": len(failed),
+        "build_cpu_seconds": _rounded(outcome.get("build_cpu_seconds")),
         "encode_seconds": _rounded(outcome.get("encode_seconds")),
         "memory_before_mb": _rounded(outcome.get("memory_before_mb")),
     }

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,9 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
             (file of vectors), `tools` (a tools.jsonl), `queries` ([{id, text, candidates: ids or null}]) and `k`.
 
     Returns:
-        version, rankings (query id -> tool ids), timings ([{total, encode}] ms), build_seconds (without encoding),
-        encode_seconds, memory_mb (resident after the build), memory_before_mb, failed (query id -> message).
+        version, rankings (query id -> tool ids), timings ([{total, encode, cpu}] ms; cpu is processor time without
+        encoding), build_seconds and build_cpu_seconds (without encoding), encode_seconds, memory_mb (resident after
+        the build), memory_before_mb, failed (query id -> message).
     """
     tools = read_tools(Path(job["tools"]))
     before = resident_mb()
@@ -56,11 +58,12 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
     watch = _Watch(embed)
     search = build(tools, k=job["k"], embed=embed)
     _first(search, job["queries"])
-    seconds, encoding = watch.read()
+    spent = watch.read()
     outcome = {
         "version": _version(job["package"]),
-        "build_seconds": seconds,
-        "encode_seconds": encoding,
+        "build_seconds": spent.own,
+        "build_cpu_seconds": spent.own_cpu,
+        "encode_seconds": spent.encoding,
         "memory_mb": resident_mb(),
         "memory_before_mb": before,
         "rankings": {},
@@ -85,20 +88,38 @@ def resident_mb() -> float:
     raise RuntimeError("this system tells no resident set: /proc/self/status has no VmRSS")
 
 
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """Seconds of a stretch of work.
+
+    Attributes:
+        own: Without encoding.
+        own_cpu: Processor time of that; what to compare on a machine that others use too.
+        encoding: What encoding its texts takes.
+    """
+
+    own: float
+    own_cpu: float
+    encoding: float
+
+
 class _Watch:
     """Time of a stretch of work, the encoder's part apart and at its own price."""
 
     def __init__(self, embed: CachedEncoder | RandomEncoder | None) -> None:
         self._embed = embed
-        self._spent, self._cost = (embed.spent_s, embed.cost_s) if embed else (0.0, 0.0)
-        self._started = time.perf_counter()
+        self._started = self._now()
 
-    def read(self) -> tuple[float, float]:
-        """Return (seconds without encoding, seconds of encoding)."""
-        passed = time.perf_counter() - self._started
+    def read(self) -> _Spent:
+        """Return the time since the watch was made."""
+        wall, cpu, encoding = (now - then for now, then in zip(self._now(), self._started, strict=True))
+        return _Spent(max(0.0, wall), max(0.0, cpu), encoding)
+
+    def _now(self) -> tuple[float, float, float]:
+        wall, cpu = time.perf_counter(), time.process_time()
         if self._embed is None:
-            return passed, 0.0
-        return max(0.0, passed - (self._embed.spent_s - self._spent)), self._embed.cost_s - self._cost
+            return wall, cpu, 0.0
+        return wall - self._embed.spent_s, cpu - self._embed.spent_cpu_s, self._embed.cost_s
 
 
 def _ask(
@@ -117,9 +138,10 @@ def _ask(
     except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
         names = []
         outcome["failed"][query["id"]] = f"{type(error).__name__}: {error}"[:300]
-    own, encoding = watch.read()
+    spent = watch.read()
     if query.get("candidates") is None:  # the others build an index each
-        outcome["timings"].append({"total": (own + encoding) * 1e3, "encode": encoding * 1e3})
+        parts = {"total": spent.own + spent.encoding, "encode": spent.encoding, "cpu": spent.own_cpu}
+        outcome["timings"].append({stage: seconds * 1e3 for stage, seconds in parts.items()})
     outcome["rankings"][query["id"]] = list(dict.fromkeys(ids[name] for name in names if name in ids))[:k]
 
 

@@ -243,6 +243,7 @@ def test_a_result_has_the_form_of_every_benchmark(data, fakes):
         "k": 10,
         "requests_available": 4,
         "failed_requests": 0,
+        "build_cpu_seconds": result.settings["build_cpu_seconds"],
         "encode_seconds": 0.0,
         "memory_before_mb": result.settings["memory_before_mb"],
     }
