@@ -252,12 +252,12 @@ class LiveIndex:
         )
         with self._counting:
             self.registry.record_outcome(row)
-            key = (ref.server, ref.name)
-            self._tallies[key] = self._tallies.get(key, _NO_TALLY).observed(verdict(outcome.status), at)
+            # A ToolRef is the tuple that tallies go by.
+            self._tallies[ref] = self._tallies.get(ref, _NO_TALLY).observed(verdict(outcome.status), at)
 
     def tally(self, ref: ToolRef, *, at: datetime) -> tuple[float, float]:
-        """Return the decayed successes and failures of a tool, all versions together."""
-        found = self._tallies.get((ref.server, ref.name))
+        """Return the decayed successes and failures of one version of a tool."""
+        found = self._tallies.get(ref)
         if found is None:
             return 0.0, 0.0
         worth = found.decayed(at)

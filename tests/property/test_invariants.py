@@ -73,6 +73,13 @@ def alone() -> Iterator[ToolIndex]:
 
 
 @pytest.fixture(scope="module")
+def observed() -> Iterator[ToolIndex]:
+    """An index with outcomes, apart from the others: outcomes outlive the catalogues they were made in."""
+    with ToolIndex.create(None, encoder="hashed") as index:
+        yield index
+
+
+@pytest.fixture(scope="module")
 def tiny() -> Iterator[tuple[ToolIndex, ToolIndex]]:
     with ToolIndex.create(None, encoder=TinyEncoder()) as one, ToolIndex.create(None, encoder=TinyEncoder()) as other:
         yield one, other
@@ -219,8 +226,8 @@ def test_3_same_bytes_in_another_process() -> None:
 # 4 -----------------------------------------------------------------------------------------------------------------
 
 
-@runs(60)
-@given(scenes(most=12), st.integers(0, 1_000), st.integers(0, 12))
+@runs(40)
+@given(scenes(most=8), st.integers(0, 1_000), st.integers(0, 8))
 def test_4_catalogue_order_changes_nothing(whole: ToolIndex, alone: ToolIndex, scene: Any, seed: int, cut: int) -> None:
     catalogue, rules, principal, request = scene
     shuffled = list(catalogue)
@@ -399,16 +406,18 @@ def test_8_raising_a_signal_never_lowers_a_score(
 
 @runs(40)
 @given(catalogues(most=8), texts(), st.integers(0, 7))
-def test_8_given_inputs_and_successes_never_lower_a_score(whole: ToolIndex, catalogue: Any, text: str, at: int) -> None:
-    fill(whole, [c.model_copy(update={"access": type(c.access)()}) for c in catalogue], RuleBook.public())
+def test_8_given_inputs_and_successes_never_lower_a_score(
+    observed: ToolIndex, catalogue: Any, text: str, at: int
+) -> None:
+    fill(observed, [c.model_copy(update={"access": type(c.access)()}) for c in catalogue], RuleBook.public())
     contract = catalogue[at % len(catalogue)]
     ref = str(contract.ref)
     inputs = {"order_id": "ORD-20260917", "city": "paris", "day": "2026-09-17", "customer_id": "latest"}
     bare, given_all = SearchRequest(text=text, now=NOW), SearchRequest(text=text, now=NOW, inputs=inputs)
-    before = whole.explain(bare, ref=ref, principal=ANYONE).score.value
-    assert whole.explain(given_all, ref=ref, principal=ANYONE).score.value >= before - 1e-12
-    whole.record_outcome(Outcome(ref=ref, status="success", at="2026-09-17T09:00:00Z"), principal=ANYONE)
-    assert whole.explain(bare, ref=ref, principal=ANYONE).score.value >= before - 1e-12
+    before = observed.explain(bare, ref=ref, principal=ANYONE).score.value
+    assert observed.explain(given_all, ref=ref, principal=ANYONE).score.value >= before - 1e-12
+    observed.record_outcome(Outcome(ref=ref, status="success", at="2026-09-17T09:00:00Z"), principal=ANYONE)
+    assert observed.explain(bare, ref=ref, principal=ANYONE).score.value >= before - 1e-12
 
 
 # 9 -----------------------------------------------------------------------------------------------------------------
@@ -437,7 +446,7 @@ def test_9_a_negative_sentence_never_raises_a_score(
 # 10 ----------------------------------------------------------------------------------------------------------------
 
 
-@runs(100)
+@runs(60)
 @given(scenes(most=15), st.integers(1, 8), st.integers(0, 1_500))
 def test_10_never_more_than_k_nor_than_the_budget(whole: ToolIndex, scene: Any, k: int, budget: int) -> None:
     catalogue, _, _, request = scene
@@ -498,7 +507,7 @@ def answers_or_errs(call: Any) -> None:
         assert str(error)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(near_requests)
 def test_11_any_request_gives_an_answer_or_a_clear_error(sturdy: ToolIndex, shaped: dict[str, Any]) -> None:
     answers_or_errs(lambda: sturdy.search(SearchRequest.model_validate(shaped), principal=ANYONE))
@@ -578,7 +587,7 @@ def test_the_strategies_hide_and_show() -> None:
     """The properties above would be empty if nothing were hidden, or nothing seen."""
     hidden = shown = 0
 
-    @settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(scenes(most=12))
     def count(scene: Any) -> None:
         nonlocal hidden, shown
@@ -588,5 +597,5 @@ def test_the_strategies_hide_and_show() -> None:
         hidden += 0 < seen < len(catalogue)
 
     count()
-    assert shown > 30
-    assert hidden > 30
+    assert shown >= 12
+    assert hidden >= 12

@@ -87,5 +87,5 @@ def test_tallies_after_a_restart_are_those_of_the_running_engine_bit_for_bit(rep
         for name, status, minutes in reports:
             at = T0 + timedelta(minutes=minutes, microseconds=minutes)
             registry.record_outcome(OutcomeRow(server="s", name=name, status=status, subject="x", at=at))
-            live[("s", name)] = live.get(("s", name), Tally()).observed(verdict(status), at)
+            live[("s", name, 0)] = live.get(("s", name, 0), Tally()).observed(verdict(status), at)
         assert registry.tallies() == {key: tally for key, tally in live.items() if tally.as_of is not None}

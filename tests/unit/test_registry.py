@@ -151,7 +151,7 @@ def test_state_survives_reopening(tmp_path):
         assert registry.generation == 1
         assert registry.rules() == "rules: []"
         assert registry.setting("encoder") == "hashed@1"
-        assert registry.tallies()[("s", "a")].successes == 1.0
+        assert registry.tallies()[("s", "a", 0)].successes == 1.0
         assert registry.decision("trace-1") == decision("trace-1")
         assert registry.counts() == {"outcomes": 1, "decisions": 1}
         with pytest.raises(IndexStateError, match="reading only"):
@@ -218,11 +218,11 @@ def test_outcomes_are_tallied_by_tool(registry):
     registry.record_outcome(outcome(OutcomeStatus.SUCCESS, at=T0 - timedelta(days=30)))
     registry.record_outcome(outcome(OutcomeStatus.TOOL_ERROR, at=T0))
     tallies = registry.tallies()
-    assert list(tallies) == [("s", "a"), ("s", "b")]
-    assert (tallies[("s", "b")].successes, tallies[("s", "b")].failures) == (1.0, 2.0)
-    assert (tallies[("s", "a")].successes, tallies[("s", "a")].failures) == (0.5, 1.0)
-    assert tallies[("s", "a")].as_of == T0
-    assert registry.tallies(half_life_days=15)[("s", "a")].successes == 0.25
+    assert list(tallies) == [("s", "a", 0), ("s", "b", 0)]
+    assert (tallies[("s", "b", 0)].successes, tallies[("s", "b", 0)].failures) == (1.0, 2.0)
+    assert (tallies[("s", "a", 0)].successes, tallies[("s", "a", 0)].failures) == (0.5, 1.0)
+    assert tallies[("s", "a", 0)].as_of == T0
+    assert registry.tallies(half_life_days=15)[("s", "a", 0)].successes == 0.25
     assert registry.prune_outcomes(before=T0) == 1
     assert registry.counts()["outcomes"] == 7
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from toolsearch.query import OutcomeStatus
 from toolsearch.store.database import Connection, from_utc, scalar, to_utc
@@ -62,17 +63,23 @@ def prune_outcomes(connection: Connection, *, before: datetime) -> int:
     return int(scalar(connection, "DELETE FROM outcomes WHERE observed_at < ?", [to_utc(before)]))
 
 
-def tallies(connection: Connection, *, half_life_days: float = HALF_LIFE_DAYS) -> dict[tuple[str, str], Tally]:
-    """Return (server, name) -> Tally as of the tool's newest observation, sorted by tool.
+ToolVersion: TypeAlias = tuple[str, str, int]
+"""Server, name and contract version; 0 where no version was told."""
+
+
+def tallies(connection: Connection, *, half_life_days: float = HALF_LIFE_DAYS) -> dict[ToolVersion, Tally]:
+    """Return each tool version's Tally as of its newest observation, sorted by tool.
+
+    Versions are counted apart: who sees only one of them must learn nothing of the others.
 
     The outcomes are told one by one in the order of arrival, just as a running engine tells them to the tallies it
     holds: so a restart changes no bit of a score, which a SUM in SQL would.
     """
-    rows = connection.execute("SELECT server, name, status, observed_at FROM outcomes ORDER BY seq").fetchall()
+    rows = connection.execute("SELECT server, name, version, status, observed_at FROM outcomes ORDER BY seq").fetchall()
     verdicts = {status.value: verdict(status) for status in OutcomeStatus}
     empty = Tally(half_life_days=half_life_days)
-    found: dict[tuple[str, str], Tally] = {}
-    for server, name, status, observed_at in rows:
-        key = (server, name)
+    found: dict[ToolVersion, Tally] = {}
+    for server, name, version, status, observed_at in rows:
+        key = (server, name, version or 0)
         found[key] = found.get(key, empty).observed(verdicts[status], from_utc(observed_at))
     return {key: found[key] for key in sorted(found) if found[key].as_of is not None}

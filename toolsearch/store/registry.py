@@ -171,8 +171,8 @@ class Registry:
         with self._database.transaction() as connection:
             outcomes.add_outcome(connection, row)
 
-    def tallies(self, *, half_life_days: float = HALF_LIFE_DAYS) -> dict[tuple[str, str], Tally]:
-        """Return (server, name) -> Tally over all outcomes; tools without a success or failure are left out."""
+    def tallies(self, *, half_life_days: float = HALF_LIFE_DAYS) -> dict[outcomes.ToolVersion, Tally]:
+        """Return (server, name, version) -> Tally over all outcomes; those without a success or failure are left out."""
         with self._database.reading() as connection:
             return outcomes.tallies(connection, half_life_days=half_life_days)
 
