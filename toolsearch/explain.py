@@ -23,6 +23,7 @@ class ReasonCode(StrEnum):
     TEXT_MATCH = "text_match"
     MEANING_MATCH = "meaning_match"
     SIMILAR_REQUEST = "similar_request"
+    PAST_REQUESTS = "past_requests"
     VECTOR_ABSTAINED = "vector_abstained"
     INPUTS_READY = "inputs_ready"
     INPUTS_OBTAINABLE = "inputs_obtainable"

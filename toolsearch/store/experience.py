@@ -1,4 +1,4 @@
-"""Past requests that a tool served: rows of the registry, one for each tool, source and text."""
+"""Past requests that a tool served: rows of the registry, one for each tool version, source and text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolsearch.contract import ToolRef
 from toolsearch.store.database import Connection, from_utc, insert, relation, scalar, utc_array
 
 
 class ExperienceKey(NamedTuple):
-    """What there is one row of: a tool, a source (subject and tenant) and a text.
+    """What there is one row of: a tool version, a source (subject and tenant) and a text.
 
     Attributes:
         text_hash: Hex sha256 of the text, its key in the embedding cache.
@@ -22,8 +23,14 @@ class ExperienceKey(NamedTuple):
     tenant: str | None
     server: str
     name: str
+    version: int
     subject: str
     text_hash: str
+
+    @property
+    def ref(self) -> ToolRef:
+        """Return the tool."""
+        return ToolRef(self.server, self.name, self.version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +54,12 @@ def experience(connection: Connection) -> list[ExperienceRow]:
     """Return all rows, sorted by key; rows without a tenant first."""
     rows = connection.execute(
         """
-        SELECT tenant, server, name, subject, text_hash, text, learned_at, failures FROM experience
-        ORDER BY tenant NULLS FIRST, server, name, subject, text_hash
+        SELECT tenant, server, name, version, subject, text_hash, text, learned_at, failures FROM experience
+        ORDER BY tenant NULLS FIRST, server, name, version, subject, text_hash
         """
     ).fetchall()
     return [
-        ExperienceRow(key=ExperienceKey(*row[:5]), text=row[5], at=from_utc(row[6]), failures=row[7]) for row in rows
+        ExperienceRow(key=ExperienceKey(*row[:6]), text=row[6], at=from_utc(row[7]), failures=row[8]) for row in rows
     ]
 
 
@@ -67,7 +74,8 @@ def change_experience(connection: Connection, *, put: Sequence[ExperienceRow], d
                 f"""
                 DELETE FROM experience USING {given} g
                 WHERE experience.text_hash = g.text_hash AND experience.name = g.name
-                  AND experience.server = g.server AND experience.subject = g.subject
+                  AND experience.server = g.server AND experience.version = g.version::INTEGER
+                  AND experience.subject = g.subject
                   AND experience.tenant IS NOT DISTINCT FROM g.tenant::VARCHAR
                 """
             )

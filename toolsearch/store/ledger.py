@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from toolsearch.contract import ToolRef
 from toolsearch.store.experience import ExperienceKey, ExperienceRow
 
-Shelf = tuple[str | None, str, str]
-"""Tenant, server and name: the requests that one tool served for one tenant."""
+Shelf = tuple[str | None, ToolRef]
+"""Tenant and tool: the requests that one tool version served for one tenant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,7 @@ class ExperienceBounds:
     Attributes:
         per_day: New texts one source may add to one tool within 24 hours.
         per_source: Texts of one source kept for one tool.
-        per_tool: Texts kept for one tool and tenant.
+        per_tool: Texts kept for one tool version and tenant.
         per_tenant: Texts kept for one tenant; beyond it the tool that has most gives up its oldest.
         in_all: Texts kept; beyond it the tenant that has most gives way.
         max_age: Age at which a text is dropped.
@@ -105,10 +107,30 @@ class Ledger:
         """Return the keys of a source."""
         return [row.key for row in self.rows() if (row.key.subject, row.key.tenant) == (subject, tenant)]
 
-    def outside(self, tools: Iterable[tuple[str, str]]) -> list[ExperienceKey]:
-        """Return the keys of tools that are not among these (server, name)."""
-        known = frozenset(tools)
-        return [key for shelf, rows in self._shelves.items() if shelf[1:] not in known for key in rows]
+    def follow(self, catalogue: AbstractSet[ToolRef]) -> Change:
+        """Bring the rows of tools that are not in the catalogue to all other versions of them, or drop them.
+
+        To all, not to the newest: else a version that somebody may not see could take away what another one gets.
+        """
+        lost = [shelf for shelf in self._shelves if shelf[1] not in catalogue]
+        wanted = {ref[:2] for _, ref in lost}
+        heirs: dict[tuple[str, str], list[ToolRef]] = {}
+        for ref in sorted(catalogue) if wanted else ():
+            if ref[:2] in wanted:
+                heirs.setdefault(ref[:2], []).append(ref)
+        put: dict[ExperienceKey, ExperienceRow] = {}
+        drop: list[ExperienceKey] = []
+        for tenant, ref in lost:
+            rows = list(self._shelves[tenant, ref].values())
+            for heir in heirs.get(ref[:2], ()):
+                known = self._shelves.get((tenant, heir), {})
+                moved = [replace(row, key=row.key._replace(version=heir.version)) for row in rows]
+                fresh = [row for row in moved if row.key not in known][: max(0, self.bounds.per_tool - len(known))]
+                put.update((row.key, row) for row in fresh)
+                for row in fresh:
+                    self._put(row)
+            drop += [row.key for row in rows if self._drop(row.key)]
+        return Change(tuple(put.values()), tuple(drop))
 
     def older(self, *, now: datetime) -> list[ExperienceKey]:
         """Return the keys of rows past the age limit."""
@@ -139,7 +161,7 @@ class Ledger:
     def _give_way(self, tenant: str | None) -> ExperienceKey:
         """Drop the oldest row of the tool that has most rows of a tenant."""
         own = [shelf for shelf in self._shelves if shelf[0] == tenant]
-        largest = min(own, key=lambda shelf: (-len(self._shelves[shelf]), shelf[1:]))
+        largest = min(own, key=lambda shelf: (-len(self._shelves[shelf]), shelf[1]))
         key = _oldest(self._shelves[largest].values())[0].key
         self._drop(key)
         return key
@@ -162,7 +184,7 @@ class Ledger:
 
 
 def _shelf(key: ExperienceKey) -> Shelf:
-    return key.tenant, key.server, key.name
+    return key.tenant, key.ref
 
 
 def _oldest(rows: Iterable[ExperienceRow]) -> list[ExperienceRow]:

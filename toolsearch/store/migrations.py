@@ -59,9 +59,9 @@ def _experience(connection: Connection) -> None:
         """
         -- Past requests that a tool served; the newest success counts.
         CREATE TABLE experience (
-            tenant VARCHAR, server VARCHAR NOT NULL, name VARCHAR NOT NULL, subject VARCHAR NOT NULL,
-            text_hash VARCHAR NOT NULL, text VARCHAR NOT NULL, learned_at TIMESTAMP NOT NULL,
-            failures INTEGER NOT NULL
+            tenant VARCHAR, server VARCHAR NOT NULL, name VARCHAR NOT NULL, version INTEGER NOT NULL,
+            subject VARCHAR NOT NULL, text_hash VARCHAR NOT NULL, text VARCHAR NOT NULL,
+            learned_at TIMESTAMP NOT NULL, failures INTEGER NOT NULL
         );
         """
     )
