@@ -13,15 +13,15 @@ IDF = {"delayed": 1.0, "price": 1.0, "live": 2.0}
 
 
 def found(
-    request: str, *negatives: str, positive: str = "", similar: tuple[float, float] | None = None, strength: float = 0.6
+    request: str, *negatives: str, positive: str = "", similar: tuple[float, ...] | None = None, strength: float = 0.6
 ) -> Boundary | None:
     return boundary(
         terms=frozenset(request.split()),
         idf=IDF,
         positive_terms=frozenset(positive.split()),
         negatives=[(sentence, frozenset(sentence.split())) for sentence in negatives],
-        positive_similarity=None if similar is None else similar[0],
-        negative_similarity=None if similar is None else similar[1],
+        positive_similarity=0.0 if similar is None else similar[0],
+        negative_similarities=[] if similar is None else similar[1:],
         strength=strength,
     )
 
@@ -70,3 +70,10 @@ def test_the_sentence_with_the_largest_lead_is_named() -> None:
 
 def test_a_request_without_words_meets_no_boundary() -> None:
     assert found("", "live") is None
+
+
+def test_the_sentence_that_is_near_is_the_one_told() -> None:
+    # The request has no word of either sentence; only the second one means the same.
+    hit = found("live", "delayed", "price", similar=(0.1, 0.0, 0.7))
+    assert hit is not None
+    assert hit.sentence == "price"

@@ -170,3 +170,10 @@ def test_a_cut_among_a_thousand_near_ties_is_exact() -> None:
     every = index.cosines(query, doc_ids=np.arange(1000))
     expected = np.lexsort((np.arange(1000), -every))[:10]
     assert index.search(query, docs=all_docs(1000), depth=10).doc_ids.tolist() == expected.tolist()
+
+
+def test_cosines_of_each_row_of_a_document_in_its_order() -> None:
+    index = VectorIndex.build([EAST, NORTH, NORTH_EAST], [1, 1, 0], dim=2)
+    assert index.cosines_of(QUERY, doc_id=1).tolist() == [1.0, 0.0]
+    assert index.cosines_of(QUERY, doc_id=0) == pytest.approx([0.6], abs=1e-6)
+    assert index.cosines_of(QUERY, doc_id=7).size == 0

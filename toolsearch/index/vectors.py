@@ -172,6 +172,20 @@ class VectorIndex:
         best[owning] = np.maximum.reduceat(self._exact(row_ids, fixed), starts)
         return best
 
+    def cosines_of(self, query: NDArray[np.float32], *, doc_id: int) -> NDArray[np.float64]:
+        """Return float64[rows of the document]: the cosine of each of its rows, in their order.
+
+        Args:
+            query: float32[dim], a unit vector.
+            doc_id: The document; one without rows gets an empty array.
+
+        Raises:
+            EncoderMismatch: If the query has another shape than (dim,).
+            RequestError: If the query is not a unit vector.
+        """
+        start, end = np.searchsorted(self.owners, [doc_id, doc_id + 1])
+        return self._exact(np.arange(start, end), self._fixed_query(query))
+
     def remapped(
         self, new_doc_ids: NDArray[np.int32], *, added_rows: ArrayLike, added_owners: ArrayLike
     ) -> VectorIndex:

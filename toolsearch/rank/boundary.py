@@ -46,8 +46,8 @@ def boundary(
     idf: Mapping[str, float],
     positive_terms: AbstractSet[str],
     negatives: Sequence[tuple[str, AbstractSet[str]]],
-    positive_similarity: float | None,
-    negative_similarity: float | None,
+    positive_similarity: float,
+    negative_similarities: Sequence[float],
     strength: float,
 ) -> Boundary | None:
     """Return the boundary with the largest lead over the positive side, or None.
@@ -57,19 +57,19 @@ def boundary(
         idf: Of those tokens.
         positive_terms: Tokens of the contract's positive text.
         negatives: Negative sentences with their tokens, in contract order.
-        positive_similarity: Calibrated similarity to the positive side, or None where the vector lane abstains.
-        negative_similarity: Of the nearest negative sentence, or None likewise.
+        positive_similarity: Calibrated similarity of the request to the positive side.
+        negative_similarities: Of each negative sentence; empty where the vector lane abstains.
         strength: Largest share of the score taken away, in [0, 1].
     """
     if not negatives or not terms or strength <= 0:
         return None
     positive_words = word_share(terms, positive_terms, idf=idf)
     best: Boundary | None = None
-    for sentence, tokens in negatives:
+    for number, (sentence, tokens) in enumerate(negatives):
         # A word that the positive side has as well does not tell the two apart.
         lead = word_share(terms, tokens, idf=idf) - positive_words
-        if positive_similarity is not None and negative_similarity is not None:
-            lead = (lead + negative_similarity - positive_similarity) / 2
+        if negative_similarities:
+            lead = (lead + negative_similarities[number] - positive_similarity) / 2
         if lead > 0:
             share = strength * min(1.0, lead / FULL_LEAD)
             if best is None or share > best.share:

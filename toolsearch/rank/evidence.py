@@ -165,22 +165,22 @@ def _relevance_signals(doc_id: int, at: int, probe_at: int, *, situation: Situat
 
 def boundaries(doc_ids: Sequence[int], *, situation: Situation) -> dict[int, Boundary]:
     """Return DocId -> the negative boundary that the request runs into, for the recalled documents that have one."""
-    wanted = [doc_id for doc_id in doc_ids if situation.features[doc_id].negatives]
-    similarity = _negative_similarities(wanted, situation=situation)
     found: dict[int, Boundary] = {}
-    for doc_id in wanted:
+    for doc_id in doc_ids:
+        features = situation.features[doc_id]
         at = situation.column(doc_id)
-        probe = situation.probes[int(situation.relevance.probe[at])]
-        if probe.words is None:
+        number = int(situation.relevance.probe[at])
+        probe = situation.probes[number]
+        if probe.words is None or not features.negatives:
             continue
-        features, negative = situation.features[doc_id], similarity.get(doc_id)
+        positive, negatives = _similarities(doc_id, at=at, number=number, situation=situation)
         hit = boundary(
             terms=frozenset(probe.words.idf),
             idf=probe.words.idf,
             positive_terms=features.positive,
             negatives=features.negatives,
-            positive_similarity=None if negative is None else float(situation.relevance.semantic[at]),
-            negative_similarity=negative,
+            positive_similarity=positive,
+            negative_similarities=negatives,
             strength=situation.limits.boundary_strength,
         )
         if hit is not None:
@@ -188,16 +188,15 @@ def boundaries(doc_ids: Sequence[int], *, situation: Situation) -> dict[int, Bou
     return found
 
 
-def _negative_similarities(doc_ids: Sequence[int], *, situation: Situation) -> dict[int, float]:
-    """Return the calibrated similarity of each document's nearest negative sentence, where the vector lane spoke."""
-    found: dict[int, float] = {}
-    for number, probe in enumerate(situation.probes):
-        if probe.vector is None or not situation.recalled.vectors_spoke[number]:
-            continue
-        own = [doc for doc in doc_ids if int(situation.relevance.probe[situation.column(doc)]) == number]
-        cosines = situation.snapshot.negative_vectors.cosines(probe.vector, doc_ids=own)
-        found.update(zip(own, calibrate(cosines, encoder=situation.encoder).tolist(), strict=True))
-    return found
+def _similarities(doc_id: int, *, at: int, number: int, situation: Situation) -> tuple[float, list[float]]:
+    """Return how close one probe is to a document, and to each of its negative sentences; () where vectors abstain."""
+    probe, recalled = situation.probes[number], situation.recalled
+    if probe.vector is None or not recalled.vectors_spoke[number]:
+        return 0.0, []
+    own = max(float(recalled.contract_cosines[number, at]), float(recalled.example_cosines[number, at]))
+    cosines = situation.snapshot.negative_vectors.cosines_of(probe.vector, doc_id=doc_id)
+    positive, *negatives = calibrate(np.array([own, *cosines.tolist()]), encoder=situation.encoder).tolist()
+    return positive, negatives
 
 
 def _penalties(doc_id: int, *, hit: Boundary | None, situation: Situation) -> list[tuple[str, float, Tell]]:
