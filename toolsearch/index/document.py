@@ -50,26 +50,36 @@ class ToolDocument:
 
 def tool_document(contract: ToolContract) -> ToolDocument:
     """Return the texts of a contract that search reads. Depends on the contract alone."""
-    identity, capability, selection = contract.identity, contract.capability, contract.selection
+    return ToolDocument(
+        fields=field_texts(contract),
+        positive_text=_positive_text(contract),
+        examples=_distinct(contract.capability.examples),
+        negatives=negative_sentences(contract),
+    )
+
+
+def field_texts(contract: ToolContract) -> Mapping[str, str]:
+    """Return the text of each field that the lexical lane indexes; fields without text are left out."""
+    identity, capability = contract.identity, contract.capability
     server = "" if identity.server == LOCAL_SERVER else identity.server
     texts: dict[str, Iterable[str]] = {
         "name": [identity.name],
         "aliases": identity.aliases,
         "title": [identity.title],
         "does": [capability.does],
-        "use_when": selection.use_when,
+        "use_when": contract.selection.use_when,
         "examples": capability.examples,
         "parameters": _parameter_texts(contract),
         "tags": capability.tags,
         "domain": [identity.domain, server],
     }
     joined = {field: "\n".join(_distinct(texts[field])) for field in FIELD_NAMES}
-    return ToolDocument(
-        fields=MappingProxyType({field: text for field, text in joined.items() if text}),
-        positive_text=_positive_text(contract),
-        examples=_distinct(capability.examples),
-        negatives=_distinct((*capability.does_not, *selection.do_not_use_when)),
-    )
+    return MappingProxyType({field: text for field, text in joined.items() if text})
+
+
+def negative_sentences(contract: ToolContract) -> tuple[str, ...]:
+    """Return the sentences that say what a tool is not for: `does_not`, then `do_not_use_when`."""
+    return _distinct((*contract.capability.does_not, *contract.selection.do_not_use_when))
 
 
 def parameter_names(contract: ToolContract) -> tuple[str, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from toolsearch.analysis.analyzer import analyze
 from toolsearch.contract import ToolContract
-from toolsearch.index.document import tool_document
+from toolsearch.index.document import field_texts, negative_sentences
 from toolsearch.rank.diversify import Likeness
 from toolsearch.rank.readiness import InputField, input_fields
 
@@ -15,35 +16,43 @@ CACHE_SIZE = 16_384
 """Documents whose features are kept; far more than any working set of candidates."""
 
 
-@dataclass(frozen=True, slots=True)
 class Features:
-    """Features of one document.
+    """Features of one document, each made when first asked for: most of a pool is never compared with each other.
 
-    Attributes:
-        inputs: Its required inputs.
-        positive: Tokens of its positive text.
-        negatives: `does_not` and `do_not_use_when` sentences with their tokens.
-        likeness: What near-duplicates are recognised by.
+    Safe to share between threads: a race costs one computation.
     """
 
-    inputs: tuple[InputField, ...]
-    positive: frozenset[str]
-    negatives: tuple[tuple[str, frozenset[str]], ...]
-    likeness: Likeness
+    def __init__(self, contract: ToolContract) -> None:
+        self._contract = contract
 
+    @cached_property
+    def inputs(self) -> tuple[InputField, ...]:
+        """Return its required inputs."""
+        return input_fields(self._contract)
 
-def features_of(contract: ToolContract) -> Features:
-    """Return the features of a contract."""
-    document = tool_document(contract)
-    fields = document.fields
-    name = frozenset(analyze(fields.get("name", "")))
-    words = frozenset(analyze(" ".join((fields.get("name", ""), fields.get("does", ""), fields.get("parameters", "")))))
-    return Features(
-        inputs=input_fields(contract),
-        positive=frozenset(token for text in fields.values() for token in analyze(text)),
-        negatives=tuple((sentence, frozenset(analyze(sentence))) for sentence in document.negatives),
-        likeness=Likeness(name=name, words=words, side_effect=int(contract.assumed_side_effect)),
-    )
+    @cached_property
+    def positive(self) -> frozenset[str]:
+        """Return the tokens of its positive text."""
+        return frozenset(token for text in self._fields.values() for token in analyze(text))
+
+    @cached_property
+    def negatives(self) -> tuple[tuple[str, frozenset[str]], ...]:
+        """Return the `does_not` and `do_not_use_when` sentences with their tokens."""
+        return tuple((sentence, frozenset(analyze(sentence))) for sentence in negative_sentences(self._contract))
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        """Return what near-duplicates are recognised by."""
+        name, does, parameters = (self._fields.get(field, "") for field in ("name", "does", "parameters"))
+        return Likeness(
+            name=frozenset(analyze(name)),
+            words=frozenset(analyze(" ".join((name, does, parameters)))),
+            side_effect=int(self._contract.assumed_side_effect),
+        )
+
+    @cached_property
+    def _fields(self) -> Mapping[str, str]:
+        return field_texts(self._contract)
 
 
 @dataclass(slots=True)
@@ -59,5 +68,5 @@ class FeatureCache:
         if found is None:
             if len(self._kept) >= CACHE_SIZE:
                 self._kept.clear()
-            found = self._kept[doc_id] = features_of(self.contracts[doc_id])
+            found = self._kept[doc_id] = Features(self.contracts[doc_id])
         return found
