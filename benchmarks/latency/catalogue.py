@@ -14,7 +14,6 @@ from toolsearch.contract import ToolContract
 from toolsearch.errors import DataError
 from toolsearch.eval.qrels import TOOLS_FILE, file_sha256, read_qrels
 from toolsearch.eval.roles import DATA_SETS, Role, role_of
-from toolsearch.index.document import tool_document
 from toolsearch.ingest.reader import read_data
 from toolsearch.query import MAX_QUERY_CHARS
 
@@ -39,14 +38,9 @@ class PooledCatalogue:
     spare: tuple[ToolContract, ...]
     sha256: Mapping[str, str]
 
-    def texts(self) -> list[str]:
-        """Return every distinct text of the catalogue that is encoded."""
-        documents = map(tool_document, self.contracts)
-        return list(dict.fromkeys(t for d in documents for t in (d.positive_text, *d.examples, *d.negatives)))
-
 
 def pooled_catalogue(data: Path, *, tools: int, spare: int = 0, seed: int = 0) -> PooledCatalogue:
-    """Return `tools` contracts, ids and servers prefixed by the name of their set; smaller ones are part of larger ones.
+    """Return `tools` contracts, ids and servers prefixed by the name of their set; a larger catalogue holds a smaller.
 
     Raises:
         DataError: If the data sets have fewer tools.

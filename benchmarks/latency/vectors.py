@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peers.encoding import CachedEncoder
-from toolsearch.embed.cached import text_key
-from toolsearch.embed.protocol import Encoder
+from toolsearch.embed.protocol import Encoder, EncoderInfo
 
 
 def cache_folder() -> Path:
@@ -20,22 +19,45 @@ def cache_folder() -> Path:
     named = os.environ.get("TOOLSEARCH_CACHE")
     if named:
         return Path(named)
-    home = Path.home()
     if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "toolsearch"
+        return Path.home() / "Library" / "Caches" / "toolsearch"
     base = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
-    return (Path(base) if base else home / ".cache") / "toolsearch"
+    return (Path(base) if base else Path.home() / ".cache") / "toolsearch"
 
 
-def document_vectors(encoder: Encoder, texts: Sequence[str]) -> tuple[dict[str, NDArray[np.float32]], float]:
-    """Return cache key -> vector of each text, and the seconds that encoding them takes, whenever that was."""
-    folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    info = encoder.info
-    path = folder / "document-vectors.sqlite"
-    cached = CachedEncoder(encoder.encode_documents, name=f"{info.id} {info.sha256}", dim=info.dim, path=path)
-    found: dict[str, NDArray[np.float32]] = {}
-    for start in range(0, len(texts), 500):
-        part = texts[start : start + 500]
-        found.update(zip(map(text_key, part), cached(part), strict=True))
-    return found, cached.cost_s
+class RememberingEncoder:
+    """An encoder whose document vectors stay in a file. Requests are encoded every time: that is what is measured."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._encoder, info = encoder, encoder.info
+        self._cached = CachedEncoder(
+            encoder.encode_documents,
+            name=f"{info.id} {info.sha256}",
+            dim=info.dim,
+            path=folder / "document-vectors.sqlite",
+        )
+
+    @property
+    def info(self) -> EncoderInfo:
+        """Return the identity of the encoder."""
+        return self._encoder.info
+
+    @property
+    def cost_s(self) -> float:
+        """Return the seconds that encoding the documents takes, whenever it was done."""
+        return self._cached.cost_s
+
+    @property
+    def spent_s(self) -> float:
+        """Return the seconds that passed here for documents."""
+        return self._cached.spent_s
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[n, dim], unit rows."""
+        return self._encoder.encode_queries(texts)
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[n, dim], unit rows; only new texts are encoded."""
+        return self._cached(texts)
