@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from benchmarks.html.elements import details, escaped, table
-from benchmarks.html.plotting import GAIN, LOSS, as_svg, drawn
+from benchmarks.html.plotting import GAIN, LOSS, captioned, drawn
 from toolsearch.eval.instruments import ABLATION
 from toolsearch.eval.markdown import signed
 from toolsearch.eval.report_others import ALONE, LEFT_OUT, gain_of, standing_of
@@ -28,7 +28,7 @@ def ablation_body(results: Sequence[SystemResult]) -> str:
     for start, title in ((LEFT_OUT, "Gain over leaving the part out"), (ALONE, "Gain over the part alone")):
         names = [n for n in dict.fromkeys(n for result in results for n in result.metrics) if n.startswith(start)]
         if names:
-            pieces.append(f"<h3>{title}</h3>{_chart(results, names, start=start, title=title)}")
+            pieces.append(f"{_chart(results, names, start=start, title=title)}")
             pieces.append(details("Numbers", _numbers(results, names, start=start, title=title)))
     return "\n".join(pieces)
 
@@ -53,7 +53,7 @@ def _chart(results: Sequence[SystemResult], names: Sequence[str], *, start: str,
         axes.spines[:].set_visible(False)
         sure = sum(is_sure(gain) for r in results for n in names if (gain := gain_of(r, n)) is not None)
         about = f"{len(names)} parts on {len(results)} sets; {sure} cells, in bold, differ from 0 with their interval."
-        return as_svg(figure, title=title, about=about)
+        return captioned(figure, title=title, about=about)
 
 
 def _cell(axes: Axes, column: int, row: int, gain: Measure) -> None:

@@ -70,8 +70,8 @@ def drawn(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
         yield figure, figure.add_subplot()
 
 
-def as_svg(figure: Figure, *, title: str, about: str) -> str:
-    """Return the figure as an SVG element with title and description. Call it inside `drawn`.
+def captioned(figure: Figure, *, title: str, about: str) -> str:
+    """Return the figure as HTML: a caption over an SVG with title and description. Call it inside `drawn`.
 
     Args:
         figure: The figure.
@@ -91,4 +91,5 @@ def as_svg(figure: Figure, *, title: str, about: str) -> str:
         svg = svg.replace(colour, f"var(--{name})")
     names = f'<title id="{key}.title">{escaped(title)}</title><desc id="{key}.desc">{escaped(about)}</desc>'
     head, _, rest = svg.partition(">")
-    return f'{head} role="img" aria-labelledby="{key}.title {key}.desc">{names}{rest}'.strip()
+    labelled = f'{head} role="img" aria-labelledby="{key}.title {key}.desc">{names}{rest}'.strip()
+    return f"<figure><figcaption>{escaped(title)}</figcaption>{labelled}</figure>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.html.elements import details, table
-from benchmarks.html.plotting import GRID, INK, LINES, MARKERS, OTHER, OURS, STYLES, as_svg, drawn
+from benchmarks.html.plotting import GRID, INK, LINES, MARKERS, OTHER, OURS, STYLES, captioned, drawn
 from toolsearch.eval.instruments import MAIN_METRIC, is_ours, main_value
 from toolsearch.eval.instruments import OURS as OUR_NAME
 from toolsearch.eval.markdown import number, with_interval
@@ -56,7 +56,7 @@ def recall_bars(group: Sequence[SystemResult]) -> str:
         axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
         axes.grid(axis="x")
         about = f"{len(rows)} systems; the best is {best.system} with {number(main_value(best))}. The table has all."
-        return as_svg(figure, title=f"Recall@5 on {best.dataset}", about=about)
+        return captioned(figure, title=f"Recall@5 on {best.dataset}", about=about)
 
 
 def recall_by_depth(group: Sequence[SystemResult]) -> str:
@@ -83,7 +83,7 @@ def recall_by_depth(group: Sequence[SystemResult]) -> str:
         axes.grid()
         figure.legend(loc="outside lower center", ncols=2, fontsize=7.5)
         names = ", ".join(f"{result.system} {number(result.mean('recall@10'))}" for result in lines)
-        return as_svg(figure, title=f"Recall by depth on {group[0].dataset}", about=f"At K = 10: {names}.")
+        return captioned(figure, title=f"Recall by depth on {group[0].dataset}", about=f"At K = 10: {names}.")
 
 
 def quality_table(group: Sequence[SystemResult]) -> str:
@@ -141,4 +141,4 @@ def refusal_curves(curves: Sequence[SystemResult]) -> str:
         axes.set(xlabel="refused although a tool fits", ylabel="refused where no tool fits")
         axes.grid()
         figure.legend(loc="outside lower center", ncols=2, fontsize=7.5)
-        return as_svg(figure, title=f"Refusals on {curves[0].dataset}", about="; ".join(notes) + ".")
+        return captioned(figure, title=f"Refusals on {curves[0].dataset}", about="; ".join(notes) + ".")

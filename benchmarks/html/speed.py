@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from matplotlib.ticker import LogLocator
+
 from benchmarks.html.elements import details, table
-from benchmarks.html.plotting import LINES, MARKERS, STYLES, as_svg, drawn
+from benchmarks.html.plotting import LINES, MARKERS, STYLES, captioned, drawn
 from toolsearch.eval.instruments import LATENCY, SCALE, is_ours
 from toolsearch.eval.markdown import number
 from toolsearch.eval.results import SystemResult
@@ -105,14 +107,24 @@ def curves(lines: Sequence[Line], *, title: str, x: str, y: str = "milliseconds"
                 label=label,
             )
         axes.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
-        ticks = sorted({tools for _, points in lines for tools, _ in points})
+        ticks = apart({tools for _, points in lines for tools, _ in points})
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
-        axes.minorticks_off()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.minorticks_off()
         axes.grid()
         figure.legend(loc="outside lower center", ncols=2, fontsize=7.5)
         told = "; ".join(f"{label} {points[-1][1]:.4g} at {points[-1][0]:g}" for label, points in lines if points)
-        return as_svg(figure, title=title, about=f"{y}: {told}.")
+        return captioned(figure, title=title, about=f"{y}: {told}.")
+
+
+def apart(values: set[float]) -> list[float]:
+    """Return the values, smallest first, without those whose labels would meet on a logarithmic axis."""
+    kept: list[float] = []
+    for value in sorted(values):
+        if not kept or value >= 2.5 * kept[-1]:
+            kept.append(value)
+    return kept
 
 
 def _figure(result: SystemResult, name: str) -> str:

@@ -17,7 +17,7 @@ p,footer,caption,small{color:var(--soft)}p{margin:.2rem 0 .8rem;max-width:80ch}
 nav ul{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;padding:0;list-style:none}
 .card{margin:1rem 0;padding:.4rem 1rem 1rem;border-radius:8px;background:var(--card)}.card h3{margin-top:.4rem}
 .pair{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}
-svg{max-width:100%;height:auto}
+figure{margin:.5rem 0}figcaption{font-size:.85rem;font-weight:600}svg{max-width:100%;height:auto}
 summary{cursor:pointer;margin:.4rem 0}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:.8rem;font-variant-numeric:tabular-nums;margin:.4rem 0}
