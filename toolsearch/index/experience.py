@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -182,7 +182,7 @@ class Experience:
     """The past requests of all tenants; None is the tenant of those without one."""
 
     dim: int
-    shelves: Mapping[str | None, Shelf] = MappingProxyType({})
+    shelves: Mapping[str | None, Shelf] = field(default_factory=lambda: MappingProxyType({}))
 
     def changed(
         self, put: Sequence[ExperienceRow], drop: Sequence[ExperienceKey], *, vectors: Mapping[str, Vector]
