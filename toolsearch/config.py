@@ -92,6 +92,15 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
 )
 
 
+PAST_GAIN = 10.0
+"""How far past requests lift relevance, in units of the weight of `experience`; see `past_gain`."""
+
+
+def past_gain(weights: Mapping[SignalName, float]) -> float:
+    """Return the share, in [0, 1], of what lacks to full relevance that past requests can make up for."""
+    return min(1.0, PAST_GAIN * weights["experience"])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchLimits:
     """Sizes and floors of one search.
@@ -107,6 +116,7 @@ class SearchLimits:
         effect_penalty: Share of the score a writing tool loses when the request only asks to look, 0..1.
         clauses: Whether the steps of a request are also searched one by one.
         examples: Whether example requests of the contracts vote for their tools.
+        past: Whether past requests vote for the tools that served them.
         names: Whether a tool that the request names always surfaces.
     """
 
@@ -120,6 +130,7 @@ class SearchLimits:
     effect_penalty: float = 0.1
     clauses: bool = True
     examples: bool = True
+    past: bool = True
     names: bool = True
 
     def floor(self, *, by_meaning: bool) -> float:

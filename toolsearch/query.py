@@ -166,6 +166,16 @@ class Outcome(Frozen):
     at: AwareDatetime | None = None
 
 
+class PastRequest(Frozen):
+    """A request of the past, and a tool that served it: what a log teaches."""
+
+    text: Annotated[str, StringConstraints(max_length=MAX_QUERY_CHARS), AfterValidator(_speaks)]
+    ref: Label = Field(description="`server/name@version`, or `server/name` for the newest version.")
+    subject: Label = Field(description="Who asked: without distinct subjects a log weighs little.")
+    tenant: Label | None = None
+    at: AwareDatetime | None = Field(default=None, description="When; None = now.")
+
+
 def aware_now(now: datetime | None, clock: datetime) -> datetime:
     """Return the moment a request speaks of: its own, or the clock's."""
     return clock if now is None else now

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.errors import RequestError, UnknownTool
 from toolsearch.index.columns import Columns, build_columns
 from toolsearch.index.docset import DocSet
+from toolsearch.index.experience import Experience
 from toolsearch.index.names import NameIndex, build_names
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.view import Views
+from toolsearch.query import Principal
+from toolsearch.rank.experience import NOBODY, PastRequests, number_documents
 from toolsearch.rank.features import FeatureCache
 from toolsearch.rank.recall import Lanes
 from toolsearch.visibility.rules import RuleBook
@@ -32,11 +37,33 @@ class IndexState:
     features: FeatureCache
     views: Views
     lanes: Lanes
+    experience: Experience
+    _numbered: dict[str | None, tuple[NDArray[np.int32], NDArray[np.int32]]] = field(default_factory=dict, repr=False)
 
     @property
     def contracts(self) -> Sequence[ToolContract]:
         """Return the contracts in DocId order."""
         return self.snapshot.contracts
+
+    def past(self, principal: Principal, *, at: datetime) -> PastRequests | None:
+        """Return the past requests that count for a principal at a moment, or None if its tenant has none."""
+        shelf = self.experience.shelves.get(principal.tenant)
+        if shelf is None:
+            return None
+        known = self._numbered.get(principal.tenant)
+        if known is None:
+            # Two threads may do it twice; each finds the same.
+            known = self._numbered[principal.tenant] = number_documents(
+                shelf.numbers, refs=self.snapshot.contracts.refs
+            )
+        return PastRequests(
+            shelf=shelf,
+            tools=known[0],
+            doc_ids=known[1],
+            encoder=self.encoder,
+            at=at,
+            subject=None if principal.subject == NOBODY else principal.subject,
+        )
 
     def adjacent(self, doc_id: int) -> list[int]:
         """Return the documents a contract names as adjacent, of any visibility."""
@@ -76,7 +103,12 @@ class IndexState:
 
 
 def make_state(
-    snapshot: Snapshot, *, encoder: EncoderInfo, rules: RuleBook, previous: IndexState | None = None
+    snapshot: Snapshot,
+    *,
+    encoder: EncoderInfo,
+    rules: RuleBook,
+    previous: IndexState | None = None,
+    experience: Experience | None = None,
 ) -> IndexState:
     """Return the state of a snapshot under a set of rules.
 
@@ -85,6 +117,7 @@ def make_state(
         encoder: Who made its vectors.
         rules: The access rules.
         previous: A state to take the facts of unchanged documents from.
+        experience: Past requests; None = there are none.
     """
     columns = build_columns(snapshot.contracts, previous=None if previous is None else previous.columns)
     return IndexState(
@@ -96,12 +129,25 @@ def make_state(
         features=FeatureCache(snapshot.contracts),
         views=Views(snapshot=snapshot, columns=columns, rules=rules),
         lanes=Lanes(contracts=snapshot.contract_vectors, examples=snapshot.example_vectors, encoder=encoder),
+        experience=Experience(encoder.dim) if experience is None else experience,
     )
 
 
 def with_rules(state: IndexState, rules: RuleBook) -> IndexState:
     """Return the state under other rules; nothing of the snapshot is made again."""
     return replace(state, rules=rules, views=Views(snapshot=state.snapshot, columns=state.columns, rules=rules))
+
+
+def with_experience(state: IndexState, experience: Experience) -> IndexState:
+    """Return the state with other past requests; nothing of the snapshot is made again."""
+    # What is numbered stays so: a shelf whose tools are the same object has the same numbers.
+    same = {
+        tenant: pairs
+        for tenant, pairs in state._numbered.copy().items()
+        if (shelf := experience.shelves.get(tenant)) is not None
+        and shelf.numbers is state.experience.shelves[tenant].numbers
+    }
+    return replace(state, experience=experience, _numbered=same)
 
 
 def refs_of(state: IndexState, refs: Sequence[str]) -> list[ToolRef]:

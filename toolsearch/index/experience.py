@@ -200,7 +200,7 @@ class Experience:
             shelves[tenant] = after
             if not after.segments:
                 del shelves[tenant]
-        return Experience(self.dim, MappingProxyType(shelves))
+        return Experience(self.dim, shelves)
 
     def __len__(self) -> int:
         return sum(shelf.live for shelf in self.shelves.values())

@@ -19,6 +19,7 @@ from toolsearch.index.docset import DocSet
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.query import SignalName
 from toolsearch.rank.boundary import Boundary, boundary
+from toolsearch.rank.experience import tell
 from toolsearch.rank.extract import RequestFacts
 from toolsearch.rank.features import FeatureCache
 from toolsearch.rank.intent import Effect, Intent
@@ -133,7 +134,15 @@ def gather(doc_id: int, *, situation: Situation, hits: Mapping[int, Boundary], p
         cautions=_cautions(doc_id, situation=situation),
         readiness=readiness,
         clauses=clauses,
+        past=_past(at, probe_at, situation=situation),
     )
+
+
+def _past(at: int, probe_at: int, *, situation: Situation) -> tuple[float, Tell] | None:
+    """Return what past requests say about a document and the reason, or None where they say nothing."""
+    value = float(situation.relevance.past[at])
+    sources = situation.recalled.past_sources
+    return (value, tell(value, int(max(sources[0, at], sources[probe_at, at])))) if value > 0 else None
 
 
 def _notes(clauses: tuple[int, ...], pointed: Why | None, *, situation: Situation) -> list[Why]:

@@ -9,16 +9,18 @@ tool's number only through lexical statistics.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.config import past_gain
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import BoundTerms
 from toolsearch.index.vectors import VectorHits, VectorIndex
 from toolsearch.query import SignalName
+from toolsearch.rank.experience import PastRequests, Votes, lifted
 from toolsearch.rank.signals import calibrate
 
 
@@ -38,15 +40,20 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lanes:
-    """The vector lanes of a snapshot."""
+    """The vector lanes of a snapshot, and for one principal its past requests (None = there are none)."""
 
     contracts: VectorIndex
     examples: VectorIndex
     encoder: EncoderInfo
+    past: PastRequests | None = None
 
     def without_examples(self) -> Lanes:
         """Return the lanes without example requests."""
-        return Lanes(self.contracts, VectorIndex.build((), (), dim=self.contracts.dim), self.encoder)
+        return replace(self, examples=VectorIndex.build((), (), dim=self.contracts.dim))
+
+    def with_past(self, past: PastRequests | None) -> Lanes:
+        """Return the lanes with the past requests of a principal."""
+        return self if past is None else replace(self, past=past)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,12 +65,16 @@ class Recalled:
         lexical: float64[p, n] in [0, 1], share of what each probe could score; `-1` rows where the lane abstains.
         contract_cosines: float64[p, n]; NaN rows where the lane abstains.
         example_cosines: float64[p, n], best example; -1 where a document has none, NaN rows where the lane abstains.
+        past: float64[p, n] in [0, 1], what past requests say; 0 where there are none.
+        past_sources: int64[p, n], how many sources of past requests say so.
     """
 
     doc_ids: NDArray[np.int64]
     lexical: NDArray[np.float64]
     contract_cosines: NDArray[np.float64]
     example_cosines: NDArray[np.float64]
+    past: NDArray[np.float64]
+    past_sources: NDArray[np.int64]
 
     @property
     def lexical_spoke(self) -> NDArray[np.bool_]:
@@ -89,19 +100,25 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
     dense = [_lexical(probe) for probe in probes]
     by_contract = [_nearest(lanes.contracts, probe, docs=docs, depth=depth) for probe in probes]
     by_example = [_nearest(lanes.examples, probe, docs=docs, depth=depth) for probe in probes]
+    votes = [_votes(lanes.past, probe, docs=docs) for probe in probes]
     found = [np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)]
     found += [_best(shares, docs=docs, depth=depth) for shares in dense if shares is not None]
     found += [hits.doc_ids.astype(np.int64) for hits in (*by_contract, *by_example) if hits is not None]
+    found += [_most_voted(vote, depth=depth) for vote in votes if vote is not None]
     doc_ids = np.unique(np.concatenate(found))
     shape = (len(probes), doc_ids.size)
     lexical, contracts, examples = np.full(shape, -1.0), np.full(shape, np.nan), np.full(shape, np.nan)
+    past, sources = np.zeros(shape), np.zeros(shape, dtype=np.int64)
     for row, (probe, shares) in enumerate(zip(probes, dense, strict=True)):
         if shares is not None:
             lexical[row] = shares[doc_ids]
         if probe.vector is not None:
             contracts[row] = _cosines(lanes.contracts, probe.vector, doc_ids=doc_ids, known=by_contract[row])
             examples[row] = _cosines(lanes.examples, probe.vector, doc_ids=doc_ids, known=by_example[row])
-    return Recalled(doc_ids, lexical, contracts, examples)
+        if (vote := votes[row]) is not None:
+            _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)
+            past[row, at], sources[row, at] = vote.values[given], vote.sources[given]
+    return Recalled(doc_ids, lexical, contracts, examples, past, sources)
 
 
 def _nearest(index: VectorIndex, probe: Probe, *, docs: DocSet, depth: int) -> VectorHits | None:
@@ -123,6 +140,16 @@ def _cosines(
     values[places], at_hand[places] = known.cosines, True
     values[~at_hand] = index.cosines(vector, doc_ids=doc_ids[~at_hand])
     return values
+
+
+def _votes(past: PastRequests | None, probe: Probe, *, docs: DocSet) -> Votes | None:
+    """Return what past requests say, or None where there are none or the vector lane abstains."""
+    return None if past is None or probe.vector is None else past.votes(probe.vector, docs=docs)
+
+
+def _most_voted(votes: Votes, *, depth: int) -> NDArray[np.int64]:
+    """Return the `depth` documents with most experience; ties by DocId."""
+    return votes.doc_ids[np.lexsort((votes.doc_ids, -votes.values))[:depth]]
 
 
 def _lexical(probe: Probe) -> NDArray[np.float64] | None:
@@ -155,9 +182,10 @@ class Relevance:
         probe: int64[n], index of the probe that speaks best.
         semantic: float64[n] in [0, 1]; 0 where the lane abstains.
         lexical: float64[n] in [0, 1], likewise.
-        experience: float64[n] in [0, 1], likewise.
-        total: float64[n] in [0, 1], the weighted mean of those three.
-        by_probe: float64[p, n] in [0, 1], the weighted mean for each probe on its own.
+        experience: float64[n] in [0, 1], likewise: declared example requests.
+        past: float64[n] in [0, 1], past requests; 0 where there are none.
+        total: float64[n] in [0, 1], the weighted mean of semantic, lexical and experience, lifted by `past`.
+        by_probe: float64[p, n] in [0, 1], the same for each probe on its own.
         spoke: Relevance signals that took part for this request.
     """
 
@@ -165,6 +193,7 @@ class Relevance:
     semantic: NDArray[np.float64]
     lexical: NDArray[np.float64]
     experience: NDArray[np.float64]
+    past: NDArray[np.float64]
     total: NDArray[np.float64]
     by_probe: NDArray[np.float64]
     spoke: frozenset[SignalName]
@@ -196,7 +225,9 @@ def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[Sign
     by_probe = np.zeros_like(recalled.lexical)
     for name in sorted(spoke):
         by_probe += weights[name] / norm * lanes[name]
-    best = np.argmax(by_probe, axis=0)
+    gain = past_gain(weights)
+    lifted_by_probe = lifted(by_probe, recalled.past, gain=gain)
+    best = np.argmax(lifted_by_probe, axis=0)
     columns = np.arange(recalled.doc_ids.size)
 
     def blended(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -207,7 +238,8 @@ def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[Sign
         semantic=blended(lanes["semantic"]) if vectors else np.zeros(best.size),
         lexical=blended(lanes["lexical"]),
         experience=blended(by_example) if vectors else np.zeros(best.size),
-        total=blended(by_probe),
-        by_probe=by_probe,
+        past=blended(recalled.past),
+        total=lifted(blended(by_probe), blended(recalled.past), gain=gain),
+        by_probe=lifted_by_probe,
         spoke=spoke,
     )

@@ -3,6 +3,7 @@
 Score of the gated (default) profile, with r the relevance, c_i the context signals and w their weights:
 
     r = (sum over speaking relevance signals of w v) / (sum of their w)
+    r = r + gain * p * (1 - r)              where past requests vote for the tool, p in [0, 1]
     score = (1 - penalty) * r * (1 + sum w_i c_i) / (1 + sum w_i)
 
 so context reorders relevant tools and cannot lift an irrelevant one. The `seed` profile is the plain weighted mean of
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from toolsearch.config import Profile
+from toolsearch.config import Profile, past_gain
 from toolsearch.explain import Explanation, Part, Tell, Why
 from toolsearch.query import SIGNAL_NAMES, SignalName
 from toolsearch.rank.readiness import Readiness
@@ -31,6 +32,7 @@ class Evidence:
     Attributes:
         signals: Value and reason by signal name.
         spoke: Relevance signals that took part.
+        past: What past requests say, in [0, 1], with the reason; None = nothing.
         named: The request names the tool: relevance is at least this, with the reason.
         penalties: Shares of the score taken away, each in [0, 1], with their cautions.
         notes: Further reasons.
@@ -46,6 +48,7 @@ class Evidence:
     cautions: tuple[Why, ...]
     readiness: Readiness
     clauses: tuple[int, ...]
+    past: tuple[float, Tell] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,9 @@ class Scored:
             key=lambda name: (-parts[name].contribution, SIGNAL_NAMES.index(name)),
         )
         named = (evidence.named[1],) if evidence.named else ()
+        past = (evidence.past[1](),) if evidence.past else ()
         seen: dict[str, Why] = {}
-        for reason in (*named, *evidence.notes, *(evidence.signals[name].why() for name in told)):
+        for reason in (*named, *past, *evidence.notes, *(evidence.signals[name].why() for name in told)):
             seen.setdefault(reason.code, reason)
         return tuple(seen.values())
 
@@ -106,6 +110,9 @@ def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, 
     norm = sum(weights[name] for name in spoke)
     plain = sum(weights[name] * evidence.signals[name].value for name in spoke)
     relevance = plain / norm if norm > 0 else 0.0
+    gain = past_gain(weights) if evidence.past else 0.0
+    past_lift = gain * evidence.past[0] * (1.0 - relevance) if evidence.past else 0.0
+    relevance += past_lift
     lift = max(0.0, evidence.named[0] - relevance) if evidence.named else 0.0
     if profile.gated:
         unit, gate = 1.0 / (1.0 + context_total), relevance + lift
@@ -120,8 +127,10 @@ def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, 
         value = evidence.signals[name].value
         weight = weights[name] if name in evidence.spoke or name in CONTEXT_SIGNALS else 0.0
         parts[name] = Part(value, weight, factor * weight * value)
+    # What a lift makes up for counts as much as relevance does: else a better match could lower the score.
+    if evidence.past:
+        parts["past_requests"] = Part(evidence.past[0], gain, past_lift * (unit if profile.gated else unit * norm))
     if evidence.named:
-        # What the lift makes up for counts as much as relevance does: else a better match could lower the score.
         room = (
             unit
             if profile.gated

@@ -8,7 +8,7 @@ told. How much a kept request counts in a ranking is for `rank.experience` to sa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -28,8 +28,8 @@ class ExperienceBounds:
         per_day: New texts one source may add to one tool within 24 hours.
         per_source: Texts of one source kept for one tool.
         per_tool: Texts kept for one tool version and tenant.
-        per_tenant: Texts kept for one tenant; beyond it the tool that has most gives up its oldest.
-        in_all: Texts kept; beyond it the tenant that has most gives way.
+        per_tenant: Texts kept for one tenant; beyond it the tools that have most give up their oldest.
+        in_all: Texts kept; beyond it the tenants that have most give way.
         max_age: Age at which a text is dropped.
     """
 
@@ -150,21 +150,25 @@ class Ledger:
             gone.append(_oldest(row for row in kept if row.key.subject == greedy)[0].key)
         for one in gone:
             self._drop(one)
-        while self._held[key.tenant] > self.bounds.per_tenant or len(self) > self.bounds.in_all:
-            full = self._held[key.tenant] > self.bounds.per_tenant
-            gone.append(self._give_way(key.tenant if full else self._largest_tenant()))
+        if self._held[key.tenant] > self.bounds.per_tenant:
+            gone += self._trim(key.tenant, room=_some_less(self.bounds.per_tenant))
+        if len(self) > self.bounds.in_all:
+            share = _level(self._held.values(), room=_some_less(self.bounds.in_all))
+            for tenant in [tenant for tenant, held in self._held.items() if held > share]:
+                gone += self._trim(tenant, room=share)
         return gone
 
-    def _largest_tenant(self) -> str | None:
-        return min(self._held, key=lambda tenant: (-self._held[tenant], tenant is not None, tenant or ""))
-
-    def _give_way(self, tenant: str | None) -> ExperienceKey:
-        """Drop the oldest row of the tool that has most rows of a tenant."""
+    def _trim(self, tenant: str | None, *, room: int) -> list[ExperienceKey]:
+        """Drop the oldest rows of the tools that have most of a tenant's, until all fit."""
         own = [shelf for shelf in self._shelves if shelf[0] == tenant]
-        largest = min(own, key=lambda shelf: (-len(self._shelves[shelf]), shelf[1]))
-        key = _oldest(self._shelves[largest].values())[0].key
-        self._drop(key)
-        return key
+        share = _level([len(self._shelves[shelf]) for shelf in own], room=room)
+        gone = []
+        for shelf in own:
+            rows = _oldest(self._shelves[shelf].values())
+            gone += [row.key for row in rows[: max(0, len(rows) - share)]]
+        for key in gone:
+            self._drop(key)
+        return gone
 
     def _put(self, row: ExperienceRow) -> None:
         shelf = self._shelves.setdefault(_shelf(row.key), {})
@@ -190,3 +194,17 @@ def _shelf(key: ExperienceKey) -> Shelf:
 def _oldest(rows: Iterable[ExperienceRow]) -> list[ExperienceRow]:
     """Return rows, oldest first; equally old ones by key."""
     return sorted(rows, key=lambda row: (row.at, row.key.subject, row.key.text_hash))
+
+
+def _level(sizes: Collection[int], *, room: int) -> int:
+    """Return the largest number that all sizes can be cut to so that they fit: the greedy pay, the small do not."""
+    low, high = 0, max(sizes, default=0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if sum(min(size, middle) for size in sizes) <= room else (low, middle - 1)
+    return low
+
+
+def _some_less(bound: int) -> int:
+    """Return a hundredth less than a bound, so that trimming is rare."""
+    return bound - bound // 100
