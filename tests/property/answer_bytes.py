@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 
 import yaml
@@ -30,7 +31,7 @@ def main() -> None:
                 request = SearchRequest(text=case.input, inputs=case.inputs, profile=profile, now=NOW)
                 answer = index.search(request, principal=suite.principal(case))
                 text = answer.model_dump_json(exclude={"trace_id", "timings_ms"})
-                print(case.id, hashlib.sha256(text.encode()).hexdigest())
+                sys.stdout.write(f"{case.id} {hashlib.sha256(text.encode()).hexdigest()}\n")
 
 
 if __name__ == "__main__":
