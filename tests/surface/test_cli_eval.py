@@ -179,3 +179,15 @@ def test_tune_refuses_test_cases(run) -> None:
     code, out = run([{**RIGHT, "split": "test"}], command="tune")
     assert code == 3
     assert "is test data and may not be used to choose" in out
+
+
+def test_four_sorts_of_cases_by_their_plain_names(run) -> None:
+    sorts = [
+        {**RIGHT, "kind": "positive"},
+        case("qwertz uiop", expect={"tool": None}, kind="negative", id="n"),
+        case("ORD-12345678 ???", expect={"not": ["vault.open"]}, kind="boundary", id="b"),
+        {**LEAK, "kind": "adversarial"},
+    ]
+    code, out = run(sorts, "--fail-below", "0.5", "--json")
+    assert code == 1  # the adversarial one leaks
+    assert {"kind=single", "kind=none", "kind=boundary", "kind=permission"} <= set(json.loads(out)["counts"])

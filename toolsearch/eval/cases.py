@@ -29,6 +29,9 @@ PRINCIPALS_FILE = "principals.yaml"
 
 ANONYMOUS = "anonymous"
 
+KIND_NAMES: Mapping[str, str] = MappingProxyType({"negative": "none", "adversarial": "permission"})
+"""Other names of kinds. `positive` is whatever the expectation says."""
+
 
 class Expectation(Frozen):
     """What must be true of the answer.
@@ -98,9 +101,12 @@ class Case(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _kind_from_expectation(cls, data: Any) -> Any:
-        """Set the kind a plain fixture leaves out, from what it expects."""
+        """Set the kind a plain fixture leaves out, from what it expects; read other names of kinds."""
         expect = data.get("expect") if isinstance(data, Mapping) else None
-        if not isinstance(expect, Mapping) or "kind" in data:
+        kind = data.get("kind") if isinstance(data, Mapping) else None
+        if isinstance(kind, str) and kind in KIND_NAMES:
+            return {**data, "kind": KIND_NAMES[kind]}
+        if not isinstance(expect, Mapping) or kind not in (None, "positive"):
             return data
         kinds = {"none": "tool" in expect and expect["tool"] is None, "multi": bool(expect.get("tools"))}
         kinds["confirm"] = bool(expect.get("requiresConfirmation"))
