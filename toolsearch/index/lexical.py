@@ -117,8 +117,9 @@ class BoundTerms:
     def explain(self, doc_id: int) -> tuple[TermScore, ...]:
         """Return what each distinct token adds to the score of one document of the DocSet, largest first."""
         parts = []
+        wanted = np.int32(doc_id)  # of another type, the postings would be converted whole
         for term, part in zip(self._terms, self._parts, strict=True):
-            at = int(np.searchsorted(term.docs, doc_id))
+            at = int(term.docs.searchsorted(wanted))
             if at == term.docs.size or term.docs[at] != doc_id:
                 parts.append(TermScore(term.term, 0.0, term.idf, 0.0, ()))
                 continue

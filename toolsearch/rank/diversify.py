@@ -43,8 +43,9 @@ class Likeness:
 
 def jaccard(left: AbstractSet[str], right: AbstractSet[str]) -> float:
     """Return |intersection| / |union|, 1 for two empty sets."""
-    union = len(left | right)
-    return len(left & right) / union if union else 1.0
+    common = len(left & right)
+    union = len(left) + len(right) - common
+    return common / union if union else 1.0
 
 
 @dataclass(frozen=True, slots=True)
