@@ -7,10 +7,12 @@ python -m benchmarks.report_html --results R --out P   others
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from pathlib import Path
 
 from toolsearch.eval.outcomes import CASES_SUFFIX, CaseOutcome, read_outcomes
+from toolsearch.eval.qrels import file_sha256
 from toolsearch.eval.results import read_results
 
 HERE = Path(__file__).resolve().parent
@@ -32,7 +34,16 @@ def write_page(results: Path, out: Path) -> None:
     # Plots need matplotlib, which measuring does not.
     from benchmarks.html.page import report_page
 
-    out.write_text(report_page(read_results(results), outcomes_below(results)), encoding="utf-8")
+    page = report_page(read_results(results), outcomes_below(results), made_from=digest(results))
+    out.write_text(page, encoding="utf-8")
+
+
+def digest(folder: Path) -> str:
+    """Return the sha256 of everything a page is made from; it stands in the page, which tells whether that is stale."""
+    found = hashlib.sha256()
+    for path in [*sorted(folder.rglob("*.json")), *sorted(folder.rglob(f"*.{MODE}{CASES_SUFFIX}"))]:
+        found.update(f"{path.relative_to(folder).as_posix()} {file_sha256(path)}\n".encode())
+    return found.hexdigest()
 
 
 def outcomes_below(folder: Path) -> tuple[CaseOutcome, ...]:

@@ -20,7 +20,9 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 
-def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, marked: frozenset[int] = frozenset()):
+def table(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, marked: frozenset[int] = frozenset()
+) -> str:
     """Return a table of plain texts; rows whose index is in `marked` are ours."""
     head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in heads)
     lines = []

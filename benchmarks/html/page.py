@@ -36,12 +36,13 @@ _LATENCY = "Median time in one process over pooled real tools. Both axes are log
 _COST = "The same tools and requests for every system, in a process of its own, the same encoder where it takes one."
 
 
-def report_page(results: Sequence[SystemResult], outcomes: Sequence[CaseOutcome]) -> str:
+def report_page(results: Sequence[SystemResult], outcomes: Sequence[CaseOutcome], *, made_from: str = "") -> str:
     """Return the page. The same results give the same bytes, in whatever order they come.
 
     Args:
         results: Of every instrument.
         outcomes: Cases over the starter catalogue, in the mode that is the product.
+        made_from: Digest of the files they come from.
     """
     found = sorted_out(results)
     cards = [set_card(group) for one in datasets(found.quality).values() if (group := side_by_side(one))]
@@ -76,7 +77,8 @@ def report_page(results: Sequence[SystemResult], outcomes: Sequence[CaseOutcome]
     body = "\n".join(section(title, about, content) for title, about, content in shown)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="made-from" content="{escaped(made_from)}"><style>{STYLE}</style></head>\n'
         f"<body><header><h1>{TITLE}</h1><p>Made from the files in benchmarks/results/ and nothing else. The same"
         f" figures stand as text in RESULTS.md.</p><nav><ul>{links}</ul></nav></header>\n<main>{body}</main>\n"
         f"<footer>{_environments(results)}</footer></body></html>\n"

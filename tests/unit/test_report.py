@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.report_html import digest
 from toolsearch.errors import DataError
-from toolsearch.eval.report import BEGIN, END, readme_table, results_markdown, with_table
+from toolsearch.eval.readme_table import BEGIN, END, readme_table, with_table
+from toolsearch.eval.report import results_markdown
 from toolsearch.eval.results import (
     Comparison,
     Latency,
@@ -38,35 +40,56 @@ def ours(**more):
     ]
 
 
-def test_the_readme_table_has_one_row_a_data_set_and_the_best_is_bold():
+def test_the_readme_table_has_a_row_for_each_mode_and_the_best_of_a_column_is_bold():
     table = readme_table([*ours(), result("toolsearch hybrid", "alpha", value=0.5)])
-    assert table.splitlines() == [
-        "| data set | tools | requests | R@5 lexical | R@5 vector | R@5 hybrid | ms p50 |",
-        "| :-- | --: | --: | --: | --: | --: | --: |",
-        "| alpha | 9 | 40 |  |  | **0.500** |  |",
-        "| shop | 9 | 40 | 0.800 | 0.700 | **0.900** | 3.2 |",
+    assert table.splitlines()[:6] == [
+        "| R@5 | alpha | shop | MRR | ms p50 | MB |",
+        "| :-- | --: | --: | --: | --: | --: |",
+        "| tools / requests | 9 / 40 | 9 / 40 |  |  |  |",
+        "| toolsearch lexical |  | 0.800 |  |  |  |",
+        "| toolsearch vector |  | 0.700 |  |  |  |",
+        "| toolsearch hybrid | **0.500** | **0.900** | 0.700 | 3.2 |  |",
     ]
+    assert "other systems" not in table
 
 
-def test_the_best_other_system_stands_against_ours_also_where_it_wins():
-    peers = [result("peer one", value=0.85), result("peer two", value=0.95), result("peer one", "alpha", value=0.2)]
-    table = readme_table([*ours(), *peers, result("peer three", failure="does not start")])
-    assert table.splitlines()[-1] == "| shop | 40 | 0.900 | **0.950** | peer two |"
-    assert "alpha" not in table
-    # A run of the product beside its peers is preferred to that of a mode.
-    table = readme_table([*ours(), *peers, result("toolsearch", value=0.97)])
-    assert table.splitlines()[-1] == "| shop | 40 | **0.970** | 0.950 | peer two |"
+def test_the_best_others_stand_below_ours_also_where_they_win():
+    speed = {"total": Latency(p50=7.0, p95=8.0, p99=9.0, mean=7.0, n=40)}
+    peers = [result(f"peer {n}", value=0.8 - n / 10, memory_mb=50.0 + n, latency_ms=speed) for n in range(7)]
+    peers += [result("odd", "alpha", value=0.99), result("broken", failure="does not start")]
+    table = readme_table([*ours(), result("toolsearch hybrid", "alpha", value=0.5), *peers])
+    rows = [line.split(" | ")[0].strip("| ") for line in table.splitlines()[3:-2]]
+    # The best five by their mean, and whoever is the best on some data set; a failed one is not among them.
+    best = ["odd", "peer 0", "peer 1", "peer 2", "peer 3"]
+    assert rows == ["toolsearch lexical", "toolsearch vector", "toolsearch hybrid", *best]
+    assert "| odd | **0.990** |  |  |  |  |" in table
+    assert "| peer 1 |  | 0.700 |  | 7.0 | 51 |" in table
+    assert "8 other systems were run" in table
+
+
+def test_our_time_and_memory_are_those_of_a_process_of_its_own_where_there_is_one():
+    speed = {"total": Latency(p50=1.5, p95=2.0, p99=3.0, mean=1.6, n=40)}
+    alone = result("toolsearch ranked", value=0.9, latency_ms=speed, memory_mb=200.0)
+    table = readme_table([*ours(), alone])
+    assert "| toolsearch hybrid | **0.900** | 0.900 | 1.5 | 200 |" in table
+    assert "toolsearch ranked" not in table
 
 
 def test_systems_that_answered_other_requests_are_no_comparison():
     sample = result("peer", value=0.99, queries=20)
     assert "peer" not in readme_table([*ours(), sample])
-    both = readme_table([*ours(), sample, result("toolsearch", value=0.9, queries=20)])
-    assert both.splitlines()[-1] == "| shop | 20 | 0.900 | **0.990** | peer |"
+    beside = [
+        result("toolsearch ranked", value=0.85, queries=20),
+        *(result(f"p{n}", value=0.1, queries=20) for n in "ab"),
+    ]
+    both = readme_table([*ours(), sample, *beside])
+    assert "| tools / requests | 9 / 20 |" in both
+    assert "| toolsearch ranked | 0.850 |" in both
+    assert "toolsearch hybrid" not in both
     text = results_markdown([*ours(), sample])
     tables = text.split("requests over 9 tools")[1:]
-    assert ["peer" in table for table in tables] == [False, True]
-    assert text.count("## shop") == 1
+    assert ["| peer |" in table for table in tables] == [False, True]
+    assert text.count("### shop") == 1
 
 
 def test_the_report_has_everything_and_its_order_does_not_depend_on_the_input():
@@ -80,16 +103,17 @@ def test_the_report_has_everything_and_its_order_does_not_depend_on_the_input():
     results.append(result("toolsearch hybrid", "starter cases", metrics=passed, queries=50, tools=60))
     text = results_markdown(results)
     assert text == results_markdown(results[::-1])
-    assert text.index("## shop") < text.index("| toolsearch hybrid |") < text.index("| peer \\| odd (at most 10) |")
+    shop = text[text.index("### shop") :]
+    assert shop.index("| toolsearch hybrid |") < shop.index("| peer \\| odd (at most 10) |")
     assert "**0.900 [0.800, 0.950]**" in text
     assert text.count("| toolsearch hybrid | toolsearch lexical | recall@5 | +0.100 | < 0.001 | 40 |") == 1
     assert "| toolsearch lexical | toolsearch hybrid |" not in text
-    assert "| shop | toolsearch hybrid | 5 | 40 | 0.750 | 0.020 |  | 0.900 |" in text
+    assert "| shop | toolsearch hybrid | 5 | 40 | 0.750 | 0.020 |  |  | 0.900 |" in text
     assert "| shop | broken | no wheel |" in text
     assert "| lang=zh | 40 |" in text
-    assert "## starter cases" in text
+    assert "### starter cases" in text
     assert "| all | 50 | 0.800 [0.700, 0.900] |" in text
-    assert "Measured on:" in text
+    assert "## Measured on" in text
 
 
 def test_figures_published_without_interval_are_shown_without_one():
@@ -100,7 +124,8 @@ def test_figures_published_without_interval_are_shown_without_one():
 
 def test_no_results_make_an_empty_report():
     assert results_markdown([]).startswith("# Results")
-    assert readme_table([]).startswith("| data set |")
+    assert results_markdown([]).count("Not measured here") == 9
+    assert readme_table([]) == ""
 
 
 def test_with_table_replaces_what_stands_between_the_markers():
@@ -116,11 +141,85 @@ def test_with_table_needs_one_pair_of_markers(text):
         with_table(text, "")
 
 
+def part(mean, low=None, high=None, n=30):
+    return Measure(mean=mean, low=low, high=high, n=n)
+
+
+def test_hybrid_stands_against_the_better_of_the_two_with_its_test():
+    tests = [
+        Comparison(other=f"toolsearch {mode}", metric="recall@5", delta=delta, p_value=0.04, n=40)
+        for mode, delta in (("lexical", 0.1), ("vector", 0.2))
+    ]
+    text = results_markdown(ours(comparisons=tuple(tests)))
+    assert "| shop | 9 | 40 | 0.800 | 0.700 | **0.900** | +0.100 (lexical) | 0.040 | 3.2 |" in text
+
+
+def test_a_system_that_beats_ours_by_more_than_chance_is_named():
+    better = Comparison(other="toolsearch ranked", metric="recall@5", delta=0.05, p_value=0.01, n=40)
+    other = Comparison(other="toolsearch ranked", metric="recall@5", delta=0.02, p_value=0.4, n=40)
+    text = results_markdown(
+        [*ours(), result("good", value=0.95, comparisons=(better,)), result("fair", value=0.92, comparisons=(other,))]
+    )
+    assert "- shop: good by +0.050 (p 0.010)" in text
+    assert "fair by" not in text
+
+
+def test_guarantees_show_what_must_be_zero_and_what_knowledge_is_worth():
+    measures = {
+        "leaks": part(0.0),
+        "order_sensitivity": part(0.1, 0.0, 0.2),
+        "boundary_accuracy": part(0.8, 0.7, 0.9),
+        "boundary_accuracy_without": part(0.6, 0.5, 0.7),
+    }
+    gain = Comparison(other="without does_not", metric="boundary_accuracy", delta=0.2, p_value=0.002, n=30)
+    guarantee = result("toolsearch hybrid", "x guarantees", metrics={"all": measures}, comparisons=(gain,))
+    text = results_markdown([guarantee])
+    assert "| leaks | 0 | 30 | 0 | yes |" in text
+    assert "| order sensitivity | 0.100 [0.000, 0.200] | 30 | 0 | **no** |" in text
+    wanted = (
+        "| boundary accuracy (without does_not) | 0.800 [0.700, 0.900] | 0.600 [0.500, 0.700] | +0.200 | 0.002 | 30 |"
+    )
+    assert wanted in text
+
+
+def test_parts_that_earn_their_place_nowhere_are_named():
+    table = {
+        "usual": {"ndcg@10": part(0.8)},
+        "no lexical": {"ndcg@10": part(0.7), "ndcg@10 gain": part(0.1, 0.05, 0.15)},
+        "no cost": {"ndcg@10": part(0.8), "ndcg@10 gain": part(0.0, -0.01, 0.01)},
+        "no vector": {"ndcg@10": part(0.9), "ndcg@10 gain": part(-0.1, -0.2, -0.05)},
+    }
+    text = results_markdown([result("toolsearch hybrid", "x ablation", metrics=table, role="dev")])
+    assert "| lexical | **+0.100** |" in text
+    assert "| cost | +0.000 |" in text
+    assert "Earn their place on no set: cost, vector." in text
+    assert "Stand in the way somewhere: vector on x." in text
+
+
+def test_costs_and_latency_have_tables_by_size_and_budget():
+    speed = {"total": Latency(p50=2.0, p95=3.0, p99=4.0, mean=2.1, n=50)}
+    costs = [
+        result("toolsearch ranked", "scale-250", latency_ms=speed, build_seconds=0.5, memory_mb=90.0),
+        result("toolsearch ranked", "scale-2500", latency_ms=speed, build_seconds=5.0, memory_mb=120.0),
+        result("peer", "scale-250", failure="too slow"),
+    ]
+    figures = {"latency": {"search p50 [ms]": part(7.0)}, "budget": {"search p50 [ms]": part(6.0)}}
+    large = result("toolsearch hybrid", "10000 pooled tools", metrics=figures, tools=10_000, latency_ms=speed)
+    text = results_markdown([*costs, large])
+    assert "| system | 250 tools | 2500 tools |" in text
+    assert "| toolsearch ranked | 0.50 | 5.00 |" in text
+    assert "| peer | failed |  |" in text
+    assert "| search p50 [ms] | 7 | <= 6 | **no** |" in text
+    assert "| total | 2.00 | 3.00 | 4.00 | 50 |" in text
+
+
 def test_the_tables_in_the_repository_are_not_stale():
     results = read_results(ROOT / "benchmarks" / "results")
     if not results:
         pytest.skip("no results in benchmarks/results: make bench")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme == with_table(readme, readme_table(results)), "run: python benchmarks/run.py --report"
+    assert readme == with_table(readme, readme_table(results)), "run: python -m benchmarks.run --report"
     kept = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
-    assert kept == results_markdown(results), "run: python benchmarks/run.py --report"
+    assert kept == results_markdown(results), "run: python -m benchmarks.run --report"
+    page = (ROOT / "benchmarks" / "report.html").read_text(encoding="utf-8")
+    assert digest(ROOT / "benchmarks" / "results") in page, "run: python -m benchmarks.run --report"

@@ -46,8 +46,9 @@ def readme_table(results: Sequence[SystemResult]) -> str:
     columns = _columns(results)
     systems = [*(f"{OURS} {mode}" for mode in MODES), RANKED, *_best_others(columns)]
     rows = [_row(system, columns) for system in systems if any(system in column for column in columns.values())]
-    heads = ["R@5", *(f"{name} ({_size(column)})" for name, column in columns.items()), "MRR", "ms p50", "MB"]
-    return table(heads, rows) + _note(columns) if rows else ""
+    sizes = ["tools / requests", *map(_size, columns.values()), "", "", ""]
+    heads = ["R@5", *columns, "MRR", "ms p50", "MB"]
+    return table(heads, [sizes, *rows]) + _note(columns) if rows else ""
 
 
 def with_table(text: str, body: str) -> str:
@@ -111,7 +112,7 @@ def _row(system: str, columns: Columns) -> list[str]:
 
 def _size(column: dict[str, SystemResult]) -> str:
     first = next(iter(column.values()))
-    return f"{first.tools} tools, {first.queries} requests"
+    return f"{first.tools} / {first.queries}"
 
 
 def _note(columns: Columns) -> str:

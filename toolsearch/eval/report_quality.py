@@ -156,7 +156,7 @@ def _slices(group: Sequence[SystemResult], metric: str, label: str, *, whole: bo
 def _differences(group: Sequence[SystemResult]) -> str:
     rows = [
         [result.system, found.other, found.metric, signed(found.delta), p_value(found.p_value), str(found.n)]
-        for result in group
+        for result in sorted(group, key=lambda result: result.system != f"{OURS} hybrid")
         for found in result.comparisons
     ]
     # Each pair is tested in both directions with the same outcome: show it once.
