@@ -180,9 +180,7 @@ def _within_budget(
         if request.token_budget is not None and spent + offer.tokens > request.token_budget:
             left = max(0, request.token_budget - spent)
             text = f"its definition takes about {offer.tokens} tokens; {left} of {request.token_budget} are left"
-            over.append(
-                Held(item, Reason(code=ReasonCode.OVER_BUDGET, text=text), "raise token_budget or lower detail")
-            )
+            over.append(Held(item, Why(ReasonCode.OVER_BUDGET, text), "raise token_budget or lower detail"))
         else:
             spent += offer.tokens
             taken.append((item, offer))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,8 +16,9 @@ from typing import Any
 from toolsearch.answer import Catalogue, compose, title_of, told
 from toolsearch.config import PROFILES, SearchLimits
 from toolsearch.contract import ToolContract
+from toolsearch.decision import readable
 from toolsearch.embed.protocol import Encoder
-from toolsearch.errors import RequestError, UnknownTrace
+from toolsearch.errors import RequestError
 from toolsearch.index.docset import DocSet
 from toolsearch.index.view import View
 from toolsearch.live import ChangeReport, LiveIndex, Progress
@@ -380,24 +380,11 @@ class ToolIndex:
         """Return the record of an earlier search of the same principal; administrators may read all.
 
         Raises:
-            UnknownTrace: If there is none, or it is somebody else's.
+            UnknownTrace: If there is none, it is somebody else's, or names a tool the principal no longer sees.
         """
-        row = self._live.journal.find(trace_id)
-        allowed = row is not None and (
-            ADMIN_ROLE in principal.roles or row.belongs_to(subject=principal.subject, tenant=principal.tenant)
+        return readable(
+            self._live.journal.find(trace_id), trace_id=trace_id, principal=principal, state=self._live.state
         )
-        if row is None or not allowed:
-            raise UnknownTrace(
-                f"no decision {trace_id[:64]!r} of this principal is kept; search again to get a new one"
-            )
-        return {
-            "trace_id": row.trace_id,
-            "at": row.at.isoformat(),
-            "subject": row.subject,
-            "tenant": row.tenant,
-            "request": json.loads(row.request),
-            "answer": json.loads(row.answer),
-        }
 
     def status(self) -> IndexStatus:
         """Return size, generation and readiness."""

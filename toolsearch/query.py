@@ -54,8 +54,8 @@ def _json_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
     for name, value in inputs.items():
         if not _is_json(value):
             raise ValueError(
-                f"{name[:100]!r} is not plain JSON of at most {MAX_INPUT_DEPTH} levels (text, finite numbers, true, false, "
-                "null, arrays, objects); write dates and other values as text"
+                f"{name[:100]!r} is not plain JSON of at most {MAX_INPUT_DEPTH} levels (text, finite numbers, true, "
+                "false, null, arrays, objects); write dates and other values as text"
             )
     return inputs
 

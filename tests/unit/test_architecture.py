@@ -30,6 +30,7 @@ LAYERS = {
     "toolsearch.rank": 3,
     "toolsearch.state": 4,
     "toolsearch.answer": 5,
+    "toolsearch.decision": 5,
     "toolsearch.live": 5,
     "toolsearch.stopwatch": 0,
     "toolsearch.engine": 6,

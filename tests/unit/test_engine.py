@@ -376,3 +376,18 @@ def test_two_threads_search_while_a_third_changes_the_catalogue(index: ToolIndex
     assert errors == []
     assert answers
     assert index.status().tools == 3
+
+
+def test_a_record_that_names_a_tool_now_hidden_is_unknown() -> None:
+    index = ToolIndex.create(None, rules=RuleBook.public(), encoder="hashed")
+    index.add(
+        [ToolContract.model_validate({"identity": {"name": "refund"}, "capability": {"does": "refund an order"}})]
+    )
+    who = Principal(subject="s")
+    trace_id = index.search("refund an order", principal=who).trace_id
+    assert index.decision(trace_id, principal=who)["answer"]["candidates"]
+    index.set_rules(RuleBook())
+    with pytest.raises(UnknownTrace):
+        index.decision(trace_id, principal=who)
+    admin = Principal(subject="root", roles=("toolsearch-admin",))
+    assert index.decision(trace_id, principal=admin)["answer"]["candidates"]

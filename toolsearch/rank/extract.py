@@ -80,11 +80,10 @@ class RequestFacts:
 @lru_cache(maxsize=20_000)
 def matcher(pattern: str) -> Callable[[str], bool] | None:
     """Return a linear-time whole-value matcher for a JSON Schema pattern, or None where it cannot be compiled."""
-    whole = pattern if pattern.startswith("^") and pattern.endswith("$") else f"^(?:{pattern})$"
     if len(pattern) > 1_000:
         return None
     try:
-        validator = SchemaValidator(core_schema.str_schema(pattern=whole))
+        validator = SchemaValidator(core_schema.str_schema(pattern=f"^(?:{pattern})$"))
     except SchemaError:
         return None
 

@@ -70,6 +70,10 @@ _LEAD = (
     r"we need to|you should|go ahead and|to|just|quickly)"
 )
 _WRITE_START = re.compile(rf"^(?:{_LEAD}[\s,]+)*(?:{_WRITE_EN})\b", re.IGNORECASE)
+_NOUN_QUESTION = re.compile(
+    r"^(?:order|refund|book|file|email|message|record|schedule|charge|release|issue)s?\s+\w+\s*\?$", re.IGNORECASE
+)
+"""`order status?`, `refund policy?`: words that are verbs elsewhere."""
 _READ_START = re.compile(rf"^(?:{_LEAD}[\s,]+)*(?:{_READ_EN})\b", re.IGNORECASE)
 _WRITE_ZH = re.compile(
     "退款|退掉|退了|退钱|取消|删除|删掉|删了|清空|清除|创建|新建|建一个|建个|添加|新增|加上|加入|更新|修改|改成|改为|改到|改签|发送|发给|"
@@ -124,7 +128,7 @@ _ZH_COMMA = re.compile(
 def read_effect(text: str) -> Effect:
     """Tell whether a text asks to look or to change; the first verb decides, in Chinese any write verb."""
     head = text.strip()
-    if _WRITE_START.match(head) and not _READ_START.match(head):
+    if _WRITE_START.match(head) and not _READ_START.match(head) and not _NOUN_QUESTION.match(head):
         return Effect.WRITE
     if _READ_START.match(head):
         return Effect.READ
