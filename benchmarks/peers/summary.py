@@ -72,7 +72,7 @@ def _figures(title: str, results: Sequence[SystemResult], cell: Callable[[System
 
 def _failures(results: Sequence[SystemResult]) -> str:
     lines = [
-        f"- {result.system} on {result.dataset}: {result.failure or result.note}"
+        f"- {result.system} on {result.dataset}: {(result.failure or result.note).splitlines()[0]}"
         for result in results
         if result.failure or result.note
     ]

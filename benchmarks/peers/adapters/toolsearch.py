@@ -1,4 +1,7 @@
-"""toolsearch itself, under the same rules as the others: the same definitions in, names of tools out."""
+"""toolsearch itself, under the same rules as the others: the same definitions in, names of tools out.
+
+A request longer than the engine takes is cut, as our other benchmarks do.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from toolsearch.embed.onnx import MINILM_INFO
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.engine import ToolIndex
 from toolsearch.ingest.reader import read_data
-from toolsearch.query import Principal, SearchRequest
+from toolsearch.query import MAX_QUERY_CHARS, Principal, SearchRequest
 from toolsearch.visibility.rules import RuleBook
 
 _PRINCIPAL = Principal(subject="benchmark")
@@ -43,7 +46,7 @@ def build_ranked(tools: Sequence[PeerTool], *, k: int, embed: Embed | None) -> S
     index, names = _index(tools, embed=embed)
 
     def search(request: str) -> list[str]:
-        found = index.rank(SearchRequest(text=request, k=k), principal=_PRINCIPAL, depth=k)
+        found = index.rank(SearchRequest(text=request[:MAX_QUERY_CHARS], k=k), principal=_PRINCIPAL, depth=k)
         return [names[str(ref)] for ref, _ in found]
 
     return search
@@ -54,7 +57,7 @@ def build_answer(tools: Sequence[PeerTool], *, k: int, embed: Embed | None) -> S
     index, names = _index(tools, embed=embed)
 
     def search(request: str) -> list[str]:
-        answer = index.search(SearchRequest(text=request, k=k), principal=_PRINCIPAL)
+        answer = index.search(SearchRequest(text=request[:MAX_QUERY_CHARS], k=k), principal=_PRINCIPAL)
         return [names[str(tool.ref)] for tool in answer.candidates]
 
     return search
