@@ -21,8 +21,8 @@ from toolsearch.embed.protocol import Encoder
 from toolsearch.errors import RequestError
 from toolsearch.index.docset import DocSet
 from toolsearch.index.view import View
-from toolsearch.live import ChangeReport, LiveIndex, Progress
-from toolsearch.query import Outcome, Principal, SearchRequest
+from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
+from toolsearch.query import Outcome, PastRequest, Principal, SearchRequest
 from toolsearch.rank.diversify import diversify
 from toolsearch.rank.evidence import Situation, boundaries, clause_answers, gather
 from toolsearch.rank.expose import expose, situation_size
@@ -72,9 +72,10 @@ class Ranked:
 class ToolIndex:
     """A catalogue of tool contracts that can be searched on behalf of a principal. Safe to share between threads."""
 
-    def __init__(self, live: LiveIndex, *, limits: SearchLimits | None = None) -> None:
+    def __init__(self, live: LiveIndex, *, limits: SearchLimits | None = None, remember_requests: bool = True) -> None:
         self._live = live
         self._limits = limits or SearchLimits()
+        self._remembers = remember_requests
 
     @classmethod
     def create(
@@ -85,6 +86,7 @@ class ToolIndex:
         encoder: str | Encoder = "minilm",
         exist_ok: bool = False,
         limits: SearchLimits | None = None,
+        remember_requests: bool = True,
     ) -> ToolIndex:
         """Make an empty index.
 
@@ -94,13 +96,14 @@ class ToolIndex:
             encoder: A name for `load_encoder`, or an encoder.
             exist_ok: Open the index that is there instead of failing.
             limits: Sizes and floors.
+            remember_requests: Learn from requests whose tools succeeded, which keeps their text; see `forget`.
 
         Raises:
             IndexStateError: If an index is there and `exist_ok` is false.
         """
         root = None if path is None else Path(path)
         live = LiveIndex.create(root, rules=rules or RuleBook(), encoder=encoder, exist_ok=exist_ok)
-        return cls(live, limits=limits)
+        return cls(live, limits=limits, remember_requests=remember_requests)
 
     @classmethod
     def open(
@@ -111,6 +114,7 @@ class ToolIndex:
         read_only: bool = False,
         rebuild: bool = False,
         limits: SearchLimits | None = None,
+        remember_requests: bool = True,
     ) -> ToolIndex:
         """Open the index in a folder.
 
@@ -120,6 +124,7 @@ class ToolIndex:
             read_only: Change nothing on disk.
             rebuild: Make the snapshot again from the registry.
             limits: Sizes and floors.
+            remember_requests: Learn from requests whose tools succeeded, which keeps their text; see `forget`.
 
         Raises:
             IndexMissing: If there is none.
@@ -127,11 +132,11 @@ class ToolIndex:
             EncoderMismatch: If it was built with another encoder.
         """
         live = LiveIndex.open(Path(path), encoder=encoder, read_only=read_only, rebuild=rebuild)
-        return cls(live, limits=limits)
+        return cls(live, limits=limits, remember_requests=remember_requests)
 
     def with_limits(self, limits: SearchLimits) -> ToolIndex:
         """Return this index under other sizes and floors; the two share everything else, `close` included."""
-        return ToolIndex(self._live, limits=limits)
+        return ToolIndex(self._live, limits=limits, remember_requests=self._remembers)
 
     @property
     def limits(self) -> SearchLimits:
@@ -160,7 +165,7 @@ class ToolIndex:
         with watch.time("visibility"):
             view = state.views.of(principal)
             always_on = _always_on(request, state=state, docs=view.docs)
-        ranked = self._rank(request, state=state, view=view.without(always_on), watch=watch)
+        ranked = self._rank(request, state=state, view=view.without(always_on), principal=principal, watch=watch)
         clauses = len(ranked.intent.clauses)
         with watch.time("diversify"):
             chosen = diversify(
@@ -189,6 +194,7 @@ class ToolIndex:
         *,
         state: IndexState,
         view: View,
+        principal: Principal,
         watch: Stopwatch,
         also: tuple[int, ...] = (),
         pool: int = 0,
@@ -197,6 +203,7 @@ class ToolIndex:
         docs = view.docs
         profile = PROFILES[request.profile]
         weights = profile.with_overrides(request.weights)
+        now = request.now or datetime.now(UTC)
         with watch.time("intent"):
             intent = read_intent(request.text)
             if intent.freshness is None:
@@ -205,6 +212,7 @@ class ToolIndex:
                 intent = replace(intent, clauses=())
             named = named_tools(request.text, names=state.names, docs=docs) if self._limits.names else {}
             lanes = state.lanes if self._limits.examples else state.lanes.without_examples()
+            lanes = lanes.with_past(state.past(principal, at=now) if self._limits.past else None)
         with watch.time("encode"):
             probes = make_probes(
                 request.text,
@@ -227,7 +235,6 @@ class ToolIndex:
             )
         with watch.time("rerank"):
             clauses = len(intent.clauses)
-            now = request.now or datetime.now(UTC)
             situation = Situation(
                 contracts=state.contracts,
                 columns=state.columns,
@@ -270,7 +277,7 @@ class ToolIndex:
         """
         asked, state = _request(request), self._live.state
         view = state.views.of(_narrowed(asked, principal))
-        ranked = self._rank(asked, state=state, view=view, watch=Stopwatch(), pool=depth)
+        ranked = self._rank(asked, state=state, view=view, principal=principal, watch=Stopwatch(), pool=depth)
         return [(state.columns.refs[item.doc_id], item.score) for item in ranked.scored[:depth]]
 
     def explain(self, request: SearchRequest | str, *, ref: str, principal: Principal) -> ScoreExplanation:
@@ -283,7 +290,7 @@ class ToolIndex:
         whom = _narrowed(asked, principal)
         view = state.views.of(whom)
         doc_id = state.resolve(ref, docs=view.docs)
-        ranked = self._rank(asked, state=state, view=view, watch=Stopwatch(), also=(doc_id,))
+        ranked = self._rank(asked, state=state, view=view, principal=whom, watch=Stopwatch(), also=(doc_id,))
         answer = self._search(asked, principal=whom, trace_id=asked.trace_id or uuid.uuid4().hex)
         place = next(at for at, item in enumerate(ranked.scored) if item.doc_id == doc_id)
         item, name = ranked.scored[place], state.columns.refs[doc_id]
@@ -364,6 +371,9 @@ class ToolIndex:
     def record_outcome(self, outcome: Outcome, *, principal: Principal) -> None:
         """Record what became of a call of a visible tool; reliability follows at once.
 
+        With the trace_id of a search of the same principal, a success also teaches that the tool serves such requests
+        (several tools may succeed for one request), and a failure takes part of that back.
+
         Raises:
             UnknownTool: If the principal sees no such tool.
         """
@@ -372,9 +382,28 @@ class ToolIndex:
         now = datetime.now(UTC)
         # An outcome from the future would make every earlier one look old; one from before the epoch weighs nothing.
         at = now if outcome.at is None else max(EPOCH, min(outcome.at, now))
-        self._live.observe(
-            outcome, ref=state.contracts[doc_id].ref, subject=principal.subject, tenant=principal.tenant, at=at
-        )
+        ref = state.contracts[doc_id].ref
+        self._live.observe(outcome, ref=ref, subject=principal.subject, tenant=principal.tenant, at=at)
+        if outcome.trace_id is not None and self._remembers:
+            self._live.remember(outcome, ref=ref, subject=principal.subject, tenant=principal.tenant, at=at)
+
+    def learn(self, requests: Iterable[PastRequest], *, progress: Progress | None = None) -> LearnReport:
+        """Learn from a log of requests and the tools that served them. Searchable and durable when this returns.
+
+        Bounds hold as for outcomes: what one source may add to one tool in a day, and in all.
+        """
+        return self._live.learn(requests, progress=progress)
+
+    def forget(self, subject: str, *, tenant: str | None = None) -> int:
+        """Delete what a subject asked and was answered: past requests and decision records; return how many.
+
+        Outcomes stay, as reliability is made of them; they hold no text, and no longer say whose they are.
+
+        Args:
+            subject: Of the principal.
+            tenant: Of the principal; None = the subject that has no tenant.
+        """
+        return self._live.forget(subject=subject, tenant=tenant)
 
     def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
         """Return the record of an earlier search of the same principal; administrators may read all.

@@ -8,8 +8,9 @@ whatever is lost before it never happened.
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,12 +23,14 @@ from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.embed.cached import CachedQueries, embed_documents_cached
 from toolsearch.embed.catalog import load_encoder
 from toolsearch.embed.protocol import Encoder
-from toolsearch.errors import EncoderMismatch, IndexMissing, IndexStateError
+from toolsearch.errors import EncoderMismatch, IndexMissing, IndexStateError, UnknownTool
 from toolsearch.index.catalog import Catalog
+from toolsearch.index.experience import Experience
 from toolsearch.index.folder import read_snapshot, write_snapshot
 from toolsearch.index.snapshot import Embed, Snapshot, build_snapshot
-from toolsearch.query import Outcome
-from toolsearch.state import IndexState, make_state, with_rules
+from toolsearch.memory import Memory, experience_row
+from toolsearch.query import Outcome, OutcomeStatus, PastRequest
+from toolsearch.state import IndexState, make_state, refs_of, with_experience, with_rules
 from toolsearch.store.journal import Journal
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.registry import Registry
@@ -53,6 +56,15 @@ class ChangeReport:
     generation: int
 
 
+@dataclass(frozen=True, slots=True)
+class LearnReport:
+    """What became of a log: requests taken, refused by the bounds, and of tools that are not in the index."""
+
+    learnt: int
+    refused: int
+    unknown: int
+
+
 class LiveIndex:
     """Owns what changes: the registry, the current state, tallies. Safe to share between threads."""
 
@@ -64,6 +76,7 @@ class LiveIndex:
         self._documents = encoder
         self._parameters = state.snapshot.lexical.parameters
         self._tallies = registry.tallies()
+        self.memory = Memory(registry, dim=encoder.info.dim, embed=self._embed, publish=self._show_experience)
         self._written = -1
         self._writing = threading.Lock()  # the catalogue; held while postings are built, never while texts are embedded
         self._ruling = threading.Lock()  # the swap of the state and of its rules
@@ -149,6 +162,7 @@ class LiveIndex:
             live.rebuild()
         else:
             live._written = snapshot.generation
+        live.memory.load(catalogue=live.state.snapshot.contracts.refs, now=_now())
         return live
 
     def apply(
@@ -176,6 +190,8 @@ class LiveIndex:
                     else Catalog.of(self.registry.contracts())
                 )
                 self._swap(catalog, generation=changes.generation, embed=None)
+                if changes.removed:
+                    self.memory.follow(catalog.refs)
         self._complete(progress=progress)
         return ChangeReport(
             added=tuple(map(str, changes.added)),
@@ -216,8 +232,16 @@ class LiveIndex:
         )
         with self._ruling:
             self.state = make_state(
-                snapshot, encoder=self._documents.info, rules=self.state.rules, previous=None if fresh else before
+                snapshot,
+                encoder=self._documents.info,
+                rules=self.state.rules,
+                previous=None if fresh else before,
+                experience=self.state.experience,
             )
+
+    def _show_experience(self, experience: Experience) -> None:
+        with self._ruling:
+            self.state = with_experience(self.state, experience)
 
     def _embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> NDArray[np.float32]:
         info = self._documents.info
@@ -227,9 +251,13 @@ class LiveIndex:
             self._documents,
             texts,
             lookup=lambda keys: self.registry.embeddings(encoder_id, keys),
-            store=lambda vectors: self.registry.put_embeddings(encoder_id, vectors),
+            store=lambda vectors: self._keep_vectors(encoder_id, vectors),
             progress=progress,
         )
+
+    def _keep_vectors(self, encoder_id: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        if not self.registry.read_only:
+            self.registry.put_embeddings(encoder_id, vectors)
 
     def set_rules(self, rules: RuleBook) -> None:
         """Replace the access rules; the next search obeys them."""
@@ -255,6 +283,35 @@ class LiveIndex:
             # A ToolRef is the tuple that tallies go by.
             self._tallies[ref] = self._tallies.get(ref, _NO_TALLY).observed(verdict(outcome.status), at)
 
+    def remember(self, outcome: Outcome, *, ref: ToolRef, subject: str, tenant: str | None, at: datetime) -> None:
+        """Learn from the outcome of a tool, if its trace_id is of a search of the same principal."""
+        row = self.journal.find(outcome.trace_id or "")
+        if row is None or not row.belongs_to(subject=subject, tenant=tenant):
+            return
+        text = str(json.loads(row.request)["text"])
+        past = experience_row(ref=ref, text=text, subject=subject, tenant=tenant, at=at)
+        if outcome.status is OutcomeStatus.SUCCESS:
+            self.memory.learn([past], now=_now())
+        elif outcome.status is not OutcomeStatus.UNKNOWN:
+            self.memory.fail(past.key)
+
+    def learn(self, requests: Iterable[PastRequest], *, progress: Progress | None = None) -> LearnReport:
+        """Learn from a log, whoever asked; moments to come count as now, tools that are not there as unknown."""
+        state, now = self.state, _now()
+        rows, unknown = [], 0
+        for request in requests:
+            try:
+                ref = max(refs_of(state, [request.ref]))
+            except UnknownTool:
+                unknown += 1
+                continue
+            at = now if request.at is None else min(request.at, now)
+            rows.append(
+                experience_row(ref=ref, text=request.text, subject=request.subject, tenant=request.tenant, at=at)
+            )
+        learnt = self.memory.learn(rows, now=now, progress=progress)
+        return LearnReport(learnt=learnt, refused=len(rows) - learnt, unknown=unknown)
+
     def tally(self, ref: ToolRef, *, at: datetime) -> tuple[float, float]:
         """Return the decayed successes and failures of one version of a tool."""
         found = self._tallies.get(ref)
@@ -262,6 +319,11 @@ class LiveIndex:
             return 0.0, 0.0
         worth = found.decayed(at)
         return worth.successes, worth.failures
+
+    def forget(self, *, subject: str, tenant: str | None) -> int:
+        """Delete what a source asked and was answered; return how many past requests and decision records."""
+        self.journal.flush()
+        return self.memory.forget(subject=subject, tenant=tenant)
 
     def close(self) -> None:
         """Write down what is held back, unless the index is open for reading only, and give the registry free."""

@@ -32,6 +32,7 @@ LAYERS = {
     "toolsearch.answer": 5,
     "toolsearch.decision": 5,
     "toolsearch.live": 5,
+    "toolsearch.memory": 4,
     "toolsearch.stopwatch": 0,
     "toolsearch.engine": 6,
     "toolsearch": 6,

@@ -35,7 +35,7 @@ SOURCES = 3
 HALF_LIFE_DAYS = 90.0
 """Age at which a past request counts half."""
 
-FLOOR_SHARE = 0.2
+FLOOR_SHARE = 0.13
 """Where a vote begins, between the cosine of unrelated texts and that of equal ones."""
 
 NOBODY = "anonymous"
