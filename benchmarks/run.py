@@ -64,7 +64,7 @@ def passed(suite: DatasetSuite | CasesSuite, *, options: argparse.Namespace, out
     try:
         outcome = run_suite(suite, root=ROOT, data=options.data, out=out, progress=shown)
     except ToolSearchError as error:
-        print(f"{suite.name}: FAILED: {error}")
+        print(f"{suite.name}: FAILED: {error}", flush=True)
         return False
     tell(outcome, seconds=time.perf_counter() - started)
     if options.accept and outcome.results:
@@ -80,7 +80,7 @@ def shown(what: str, done: int, total: int) -> None:
 
 def tell(outcome: SuiteOutcome, *, seconds: float) -> None:
     if outcome.skipped:
-        print(f"{outcome.suite}: skipped, {outcome.skipped}")
+        print(f"{outcome.suite}: skipped, {outcome.skipped}", flush=True)
         return
     print(f"{outcome.suite}: {'ok' if outcome.passed else 'FAILED'} in {seconds:.0f} s")
     for result in outcome.results:

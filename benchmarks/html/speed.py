@@ -13,7 +13,7 @@ from toolsearch.eval.instruments import LATENCY, SCALE, is_ours
 from toolsearch.eval.markdown import number
 from toolsearch.eval.results import SystemResult
 
-STAGES = ("search", "encode", "recall", "rank", "total")
+STAGES = ("search", "cpu", "encode", "recall", "rerank")
 """Stages drawn, those of them that were measured; the table has all."""
 
 _VISIBLE = re.compile(r", (\d+) visible \[ms\]$")
