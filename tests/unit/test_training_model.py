@@ -139,12 +139,15 @@ def test_the_exported_graph_agrees_with_the_fitted_model(base: BaseModel, tmp_pa
     pytest.importorskip("onnx")
     onnxruntime = pytest.importorskip("onnxruntime")
     from toolsearch.training.export import write_onnx
+    from toolsearch.training.fit import input_ranges
     from toolsearch.training.model import from_base
 
     model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1)).eval()
     state = {name: value.numpy() for name, value in model.state_dict().items()}
-    write_onnx(state, tmp_path / "a.onnx", heads=HEADS, epsilon=base.epsilon)
-    write_onnx(state, tmp_path / "b.onnx", heads=HEADS, epsilon=base.epsilon)
+    ranges = input_ranges(model, unigram(base.pieces, base.scores.tolist()), ["list pods", "列出"])
+    assert ranges["layers.1.down"].shape == (INNER,)
+    for file in ("a.onnx", "b.onnx"):
+        write_onnx(state, tmp_path / file, ranges=ranges, heads=HEADS, epsilon=base.epsilon)
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
     session = onnxruntime.InferenceSession(str(tmp_path / "a.onnx"), providers=["CPUExecutionProvider"])
     rows = [[0, 5, 6, 7, 2], [0, 9, 2]]

@@ -24,7 +24,7 @@ from toolsearch.embed.bundled import MANIFEST, TOKENIZER, WEIGHTS, BundledEncode
 from toolsearch.embed.normalise import encoder_text
 from toolsearch.errors import MissingExtraError
 from toolsearch.training.export import write_onnx
-from toolsearch.training.fit import Schedule, fit, rough_vectors
+from toolsearch.training.fit import Schedule, fit, input_ranges, rough_vectors
 from toolsearch.training.measure import Encode, Recall, calibration, measure_chinese, measure_crosslingual, measure_dev
 from toolsearch.training.mining import look_alike_order
 from toolsearch.training.model import TextEncoder, from_base
@@ -50,6 +50,7 @@ FIRST: Final = Schedule(steps=500, floor=0.4)
 FIRST_STEPS: Final = 200
 SECOND: Final = Schedule(steps=300, peak=4e-5, warm_up=10)
 CHINESE_ROUNDS: Final = 6
+CALIBRATION_BATCHES: Final = 16
 
 _log = logging.getLogger(__name__)
 
@@ -103,10 +104,19 @@ def second_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: in
     fit(model, tokenizer, batches, schedule=SECOND, twin=TWIN, report=_report)
 
 
-def write_encoder(model: TextEncoder, tokenizer: Tokenizer, base: BaseModel, out: Path) -> None:
-    """Write weights, tokenizer and a manifest without calibration."""
+def calibration_texts(data: Path, *, seed: int) -> list[str]:
+    """Return a few hundred permitted texts of both sides and languages: what the int8 ranges are measured on."""
+    batches = epoch_batches(data, seed=seed + 3, size=BATCH, chinese_rounds=1)[:CALIBRATION_BATCHES]
+    return [text for batch in batches for example in batch[::4] for text in (example.request, example.tool)]
+
+
+def write_encoder(
+    model: TextEncoder, tokenizer: Tokenizer, base: BaseModel, out: Path, *, texts: Sequence[str]
+) -> None:
+    """Write weights, tokenizer and a manifest without calibration; the int8 ranges come from the texts."""
+    ranges = input_ranges(model, tokenizer, texts)
     state: Mapping[str, NDArray[np.float32]] = {name: value.numpy() for name, value in model.state_dict().items()}
-    write_onnx(state, out / WEIGHTS, heads=base.heads, epsilon=base.epsilon)
+    write_onnx(state, out / WEIGHTS, ranges=ranges, heads=base.heads, epsilon=base.epsilon)
     tokenizer.no_truncation()
     (out / TOKENIZER).write_text(tokenizer.to_str(pretty=False), "utf-8")
     digest = content_hash((out / WEIGHTS).read_bytes(), (out / TOKENIZER).read_bytes())
@@ -147,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model, tokenizer = start(base, options.data)
     first_fit(model, tokenizer, options.data, seed=options.seed)
     second_fit(model, tokenizer, options.data, seed=options.seed)
-    write_encoder(model, tokenizer, base, options.out)
+    write_encoder(model, tokenizer, base, options.out, texts=calibration_texts(options.data, seed=options.seed))
 
     floor, ceiling = calibration(options.data, BundledEncoder(options.out).encode_queries, seed=options.seed)
     digest = BundledEncoder(options.out).info.sha256

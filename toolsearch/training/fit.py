@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from toolsearch.embed.normalise import encoder_text
@@ -118,6 +118,25 @@ def rough_vectors(model: TextEncoder, tokenizer: Tokenizer, texts: Sequence[str]
     rarity = np.log(len(rows) / np.maximum(seen, 1)).astype(np.float32)
     means = np.array([rarity[row] @ words[row] for row in rows])
     return np.asarray(means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+
+
+def input_ranges(model: TextEncoder, tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    """Return for each linear module float32[inputs], the largest magnitude that the texts bring to each channel."""
+    largest: dict[str, Tensor] = {}
+
+    def watch(name: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
+        def look(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            seen = inputs[0].detach().float().abs().amax(0)
+            largest[name] = torch.maximum(largest[name], seen) if name in largest else seen
+
+        return look
+
+    linear = [(name, module) for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    hooks = [module.register_forward_pre_hook(watch(name)) for name, module in linear]
+    encode(model, tokenizer, texts)
+    for hook in hooks:
+        hook.remove()
+    return {name: value.numpy() for name, value in largest.items()}
 
 
 def fit(
