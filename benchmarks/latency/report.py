@@ -11,6 +11,7 @@ from rich.table import Table
 from benchmarks.latency.fresh import Fresh
 from benchmarks.latency.measure import Built, Limit
 from benchmarks.latency.over_http import Load
+from toolsearch.eval.instruments import BUDGET, LATENCY
 from toolsearch.eval.results import Latency, Measure, SystemResult, environment, latencies
 
 BUDGET_TOOLS = 10_000
@@ -136,7 +137,9 @@ def result(measured: Measured) -> SystemResult:
     }
     for load in measured.loads:
         stages[f"http, {load.clients} clients"] = _load_latency(load.milliseconds)
-    figures = {f"{line.name} [{line.unit}]": Measure(mean=line.value, n=1) for line in lines(measured)}
+    measures = {f"{line.name} [{line.unit}]": line for line in lines(measured)}
+    figures = {name: Measure(mean=line.value, n=1) for name, line in measures.items()}
+    budgets = {name: Measure(mean=line.budget, n=1) for name, line in measures.items() if line.budget is not None}
     return SystemResult(
         system="toolsearch hybrid",
         dataset=f"{measured.tools} pooled tools",
@@ -151,7 +154,7 @@ def result(measured: Measured) -> SystemResult:
         environment=environment(),
         tools=measured.tools,
         queries=len(measured.stages),
-        metrics={"latency": figures},
+        metrics={LATENCY: figures, **({BUDGET: budgets} if budgets else {})},
         latency_ms=stages,
         build_seconds=measured.built.whole,
         memory_mb=measured.fresh.memory_mb,
