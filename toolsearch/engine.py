@@ -24,12 +24,12 @@ from toolsearch.index.view import View
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
 from toolsearch.query import Outcome, PastRequest, Principal, SearchRequest
 from toolsearch.rank.diversify import diversify
-from toolsearch.rank.evidence import Situation, boundaries, clause_answers, gather
+from toolsearch.rank.evidence import Situation, clause_answers
 from toolsearch.rank.expose import expose, situation_size
 from toolsearch.rank.extract import RequestFacts
 from toolsearch.rank.intent import Intent, read_intent
-from toolsearch.rank.pool import choose_pool, make_probes, named_tools, neighbours, retrieve
-from toolsearch.rank.rerank import Scored, rerank
+from toolsearch.rank.pool import make_probes, named_tools, retrieve, score_pool
+from toolsearch.rank.rerank import Scored
 from toolsearch.result import CandidateSet, ScoreExplanation, ToolSummary, VisibilityReport
 from toolsearch.state import IndexState, refs_of
 from toolsearch.stopwatch import Stopwatch
@@ -234,7 +234,6 @@ class ToolIndex:
                 adjacent=state.adjacent,
             )
         with watch.time("rerank"):
-            clauses = len(intent.clauses)
             situation = Situation(
                 contracts=state.contracts,
                 columns=state.columns,
@@ -246,7 +245,7 @@ class ToolIndex:
                 given=request.inputs,
                 recalled=recalled,
                 relevance=relevance,
-                answers=clause_answers(relevance, clauses=clauses),
+                answers=clause_answers(relevance, clauses=len(intent.clauses)),
                 encoder=state.encoder,
                 snapshot=state.snapshot,
                 tallies=lambda doc_id: self._live.tally(state.contracts[doc_id].ref, at=now),
@@ -254,17 +253,7 @@ class ToolIndex:
                 limits=self._limits,
             )
             size = max(pool, POOL_LEAST, POOL_FACTOR * (request.k or self._limits.many))
-            chosen = choose_pool(recalled, relevance, size=size, named=(*named, *also), clauses=clauses)
-            hits = boundaries(chosen, situation=situation)
-            pointed = neighbours(chosen, hits=hits, situation=situation)
-            late = sorted(set(pointed) - set(chosen))
-            hits |= boundaries(late, situation=situation)
-            scored = rerank(
-                sorted([*chosen, *late]),
-                evidence=lambda doc_id: gather(doc_id, situation=situation, hits=hits, pointed=pointed),
-                profile=profile,
-                weights=weights,
-            )
+            scored = score_pool(situation, size=size, also=also, profile=profile, weights=weights)
         return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke)
 
     def rank(self, request: SearchRequest | str, *, principal: Principal, depth: int = 100) -> list[tuple[str, float]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.analysis.analyzer import analyze, han_share
+from toolsearch.config import Profile
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.explain import ReasonCode, Why
 from toolsearch.index.docset import DocSet
@@ -15,9 +16,10 @@ from toolsearch.index.lexical import LexicalIndex
 from toolsearch.index.names import NameIndex
 from toolsearch.query import Mode, SignalName
 from toolsearch.rank.boundary import Boundary
-from toolsearch.rank.evidence import Situation
+from toolsearch.rank.evidence import Situation, boundaries, gather
 from toolsearch.rank.intent import Intent
 from toolsearch.rank.recall import Lanes, Probe, Recalled, Relevance, recall, relevance
+from toolsearch.rank.rerank import Scored, rerank
 
 HAN_LIMIT = 0.3
 """Share of Han, Kana and Hangul letters from which on a text is not `latin` any more."""
@@ -150,3 +152,30 @@ def neighbours(pool: Sequence[int], *, hits: Mapping[int, Boundary], situation: 
                     text = f"{situation.columns.refs[doc_id]} points here: {when[:160]}"
                     found.setdefault(neighbour, Why(ReasonCode.ADJACENT_TOOL, text))
     return found
+
+
+def score_pool(
+    situation: Situation, *, size: int, also: Sequence[int], profile: Profile, weights: Mapping[SignalName, float]
+) -> list[Scored]:
+    """Choose the documents worth scoring in full, find their boundaries and neighbours, and score them, best first.
+
+    Args:
+        situation: The request against the view.
+        size: Documents to score at least, if so many were recalled.
+        also: DocIds to score in any case.
+        profile: How signals combine.
+        weights: Weight of each signal.
+    """
+    clauses = len(situation.intent.clauses)
+    named = (*situation.named, *also)
+    chosen = choose_pool(situation.recalled, situation.relevance, size=size, named=named, clauses=clauses)
+    hits = boundaries(chosen, situation=situation)
+    pointed = neighbours(chosen, hits=hits, situation=situation)
+    late = sorted(set(pointed) - set(chosen))
+    hits |= boundaries(late, situation=situation)
+    return rerank(
+        sorted([*chosen, *late]),
+        evidence=lambda doc_id: gather(doc_id, situation=situation, hits=hits, pointed=pointed),
+        profile=profile,
+        weights=weights,
+    )
