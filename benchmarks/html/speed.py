@@ -9,7 +9,7 @@ from matplotlib.ticker import LogLocator
 
 from benchmarks.html.elements import details, table
 from benchmarks.html.plotting import LINES, MARKERS, STYLES, captioned, drawn
-from toolsearch.eval.instruments import LATENCY, SCALE, is_ours
+from toolsearch.eval.instruments import LATENCY, RANKED, SCALE, is_ours
 from toolsearch.eval.markdown import number
 from toolsearch.eval.results import SystemResult
 
@@ -54,7 +54,7 @@ def visible_costs(result: SystemResult) -> list[tuple[float, float]]:
 
 
 def cost_body(results: Sequence[SystemResult]) -> str:
-    """Return time and memory of every system by size, ours and the quickest others drawn."""
+    """Return time and memory of every system by size; drawn are ours and others from the quickest to the slowest."""
     systems: dict[str, list[SystemResult]] = {}
     for result in sorted(results, key=lambda result: _size(result)):
         systems.setdefault(result.system, []).append(result)
@@ -62,15 +62,16 @@ def cost_body(results: Sequence[SystemResult]) -> str:
     memory = {name: [(_size(r), r.memory_mb) for r in group if r.memory_mb] for name, group in systems.items()}
     ours = [name for name, group in systems.items() if is_ours(group[0])]
     others = sorted((name for name in systems if name not in ours and times[name]), key=lambda n: (times[n][-1][1], n))
-    drawn_systems = (ours + others)[: len(LINES)]
+    drawn_systems = [RANKED] if RANKED in systems else ours[:1]
+    drawn_systems += spread(others, len(LINES) - len(drawn_systems))
     plots = curves(
         [(name, times[name]) for name in drawn_systems],
-        title="Time of every system by size",
+        title="Time by size, ours and others",
         x="tools in the catalogue",
     )
     plots += curves(
         [(name, memory[name]) for name in drawn_systems],
-        title="Memory of every system by size",
+        title="Memory by size, ours and others",
         x="tools in the catalogue",
         y="MB resident",
     )
@@ -116,6 +117,13 @@ def curves(lines: Sequence[Line], *, title: str, x: str, y: str = "milliseconds"
         figure.legend(loc="outside lower center", ncols=2, fontsize=7.5)
         told = "; ".join(f"{label} {points[-1][1]:.4g} at {points[-1][0]:g}" for label, points in lines if points)
         return captioned(figure, title=title, about=f"{y}: {told}.")
+
+
+def spread(names: Sequence[str], count: int) -> list[str]:
+    """Return at most `count` names, evenly spread from the first to the last."""
+    if len(names) <= count or count < 2:
+        return list(names[:count])
+    return [names[place * (len(names) - 1) // (count - 1)] for place in range(count)]
 
 
 def apart(values: set[float]) -> list[float]:

@@ -23,7 +23,7 @@ from benchmarks import report_html
 from benchmarks.html.confusion import confusion_body, first_offered
 from benchmarks.html.elements import slug, table
 from benchmarks.html.page import report_page
-from benchmarks.html.speed import apart, visible_costs
+from benchmarks.html.speed import apart, spread, visible_costs
 
 SVG = "{http://www.w3.org/2000/svg}"
 METRICS = ("recall@1", "recall@3", "recall@5", "recall@10", "mrr@10", "ndcg@10", "complete@5", "complete@10")
@@ -178,6 +178,8 @@ def test_rows_that_are_ours_are_marked_and_heads_are_heads():
 
 def test_labels_on_a_logarithmic_axis_keep_apart():
     assert apart({10_000.0, 100.0, 5_000.0, 120.0}) == [100.0, 5_000.0]
+    assert spread("abcdefg", 3) == ["a", "d", "g"]
+    assert spread("ab", 3) == ["a", "b"]
     assert visible_costs(everything()[5]) == [(10.0, 0.1), (100.0, 1.0)]
 
 

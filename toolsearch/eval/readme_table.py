@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
+from textwrap import fill
 
 from toolsearch.errors import DataError
 from toolsearch.eval.instruments import (
@@ -36,6 +37,8 @@ SHOWN = (
 
 BEST = 5
 """Other systems that are shown beside those that are the best on some data set."""
+
+LINE = 120
 
 Columns = dict[str, dict[str, SystemResult]]
 """Data set -> system -> its result; all of one data set answered the same requests."""
@@ -117,8 +120,9 @@ def _size(column: dict[str, SystemResult]) -> str:
 
 def _note(columns: Columns) -> str:
     others = {system for column in columns.values() for system, result in column.items() if not is_ours(result)}
-    text = (
-        "\nRecall@5, the best of a column bold; MRR@10 is the mean over these data sets, ms and MB the median and the "
+    about = (
+        "Recall@5, the best of a column bold; MRR@10 is the mean over these data sets, ms and MB the median and the "
+        "largest. Nothing was tuned on them."
     )
-    text += "largest. Nothing was tuned on them."
-    return f"{text} {len(others)} other systems were run; shown are the best.\n" if others else f"{text}\n"
+    about += f" {len(others)} other systems were run; shown are the best." if others else ""
+    return "\n" + fill(about, width=LINE) + "\n"
