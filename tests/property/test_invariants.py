@@ -277,7 +277,9 @@ def test_5_filtered_search_equals_brute_force(
         if shares is not None:
             parts.append((weights["lexical"], math.sqrt(shares[at])))
         if vectors is not None:
-            parts += [(weights["semantic"], vectors[at][0]), (weights["experience"], vectors[at][1])]
+            parts.append((weights["semantic"], vectors[at][0]))
+            if contract.capability.examples:
+                parts.append((weights["experience"], vectors[at][1]))
         norm = sum(weight for weight, _ in parts)
         expected[str(contract.ref)] = sum(weight * value for weight, value in parts) / norm if parts else 0.0
     assert set(found) <= set(expected)

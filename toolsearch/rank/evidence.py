@@ -122,12 +122,13 @@ def gather(doc_id: int, *, situation: Situation, hits: Mapping[int, Boundary], p
         "cost": cost(situation.columns, doc_id),
     }
     clauses = tuple(int(clause) for clause in np.flatnonzero(situation.answers[:, at]))
+    has_example = bool(situation.recalled.example_cosines[0, at] > -1.0)
     named = situation.named.get(doc_id)
     penalties = [] if named else _penalties(doc_id, hit=hits.get(doc_id), situation=situation)
     return Evidence(
         doc_id=doc_id,
         signals=signals,
-        spoke=situation.relevance.spoke,
+        spoke=situation.relevance.spoke if has_example else situation.relevance.spoke - {"experience"},
         named=named,
         penalties=tuple(penalties),
         notes=tuple(_notes(clauses, pointed.get(doc_id), situation=situation)),

@@ -202,6 +202,8 @@ class Relevance:
 def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[SignalName, float]) -> Relevance:
     """Combine the lanes: a weighted mean over those that spoke for the request (the weights of others fall away).
 
+    For a tool that declares no example request, the weight of experience falls away too.
+
     The lexical signal is the square root of the share of what the request could score: shares crowd near 0, where
     most of the differences between tools lie (chosen on the dev sets).
 
@@ -221,10 +223,13 @@ def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[Sign
     spoke: frozenset[SignalName] = frozenset(
         name for name in lanes if (words if name == "lexical" else vectors) and weights[name] > 0
     )
-    norm = sum(weights[name] for name in sorted(spoke))
+    # A tool without examples has no experience to be weighed: a zero would count as a request unlike its examples.
+    known = (recalled.example_cosines[0] > -1.0).astype(np.float64)
+    parts = {name: weights[name] * (known if name == "experience" else np.ones(known.size)) for name in sorted(spoke)}
+    norm = sum(parts.values(), np.zeros(known.size))
     by_probe = np.zeros_like(recalled.lexical)
-    for name in sorted(spoke):
-        by_probe += weights[name] / norm * lanes[name]
+    for name, part in parts.items():
+        by_probe += np.divide(part, norm, out=np.zeros(known.size), where=norm > 0) * lanes[name]
     gain = past_gain(weights)
     lifted_by_probe = lifted(by_probe, recalled.past, gain=gain)
     best = np.argmax(lifted_by_probe, axis=0)
