@@ -19,7 +19,7 @@ from benchmarks.report_html import write_page
 from toolsearch.errors import ToolSearchError
 from toolsearch.eval.accept import with_expected
 from toolsearch.eval.readme_table import readme_table, with_table
-from toolsearch.eval.report import results_markdown
+from toolsearch.eval.report import read_reasons, results_markdown
 from toolsearch.eval.results import read_results
 from toolsearch.eval.suite import CasesSuite, DatasetSuite, SuiteOutcome, load_suites, run_suite
 
@@ -34,6 +34,10 @@ def main(arguments: list[str] | None = None) -> int:
     failed: list[str] = []
     if not options.report:
         suites = load_suites(HERE / "suites")
+        unknown = sorted(set(options.only) - {suite.name for suite in suites})
+        if unknown:
+            print(f"no such suite: {', '.join(unknown)}; there are {', '.join(suite.name for suite in suites)}")
+            return 2
         chosen = [suite for suite in suites if suite.name in options.only] if options.only else suites
         for suite in chosen:
             if suite.quick or not options.quick:
@@ -102,7 +106,8 @@ def accept(outcome: SuiteOutcome) -> None:
 def write_report(out: Path, *, readme: Path | None) -> None:
     """Write RESULTS.md and report.html beside the results of a folder, and the table of the README if it is named."""
     results = read_results(out / "results")
-    (out / "RESULTS.md").write_text(results_markdown(results), encoding="utf-8")
+    reasons = read_reasons(HERE / "reasons.yaml")
+    (out / "RESULTS.md").write_text(results_markdown(results, reasons=reasons), encoding="utf-8")
     if readme is not None and readme.is_file():
         readme.write_text(with_table(readme.read_text(encoding="utf-8"), readme_table(results)), encoding="utf-8")
     try:

@@ -84,6 +84,11 @@ def test_accepted_values_are_expected_from_then_on(script, tmp_path, capsys):
     assert "below: toolsearch lexical recall@5: 0.0000, expected 1.0000" in capsys.readouterr().out
 
 
+def test_an_unknown_suite_is_told(script, capsys):
+    assert script("--only", "tinny") == 2
+    assert "no such suite: tinny; there are tiny, absent" in capsys.readouterr().out
+
+
 def test_wrong_data_fail_their_suite_only(script, tmp_path, capsys):
     (tmp_path / "data" / "tiny" / "queries.jsonl").write_text("{")
     assert script() == 1

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.report_html import digest
 from toolsearch.errors import DataError
 from toolsearch.eval.readme_table import BEGIN, END, readme_table, with_table
-from toolsearch.eval.report import results_markdown
+from toolsearch.eval.report import read_reasons, results_markdown
 from toolsearch.eval.results import (
     Comparison,
     Latency,
@@ -160,8 +160,20 @@ def test_a_system_that_beats_ours_by_more_than_chance_is_named():
     text = results_markdown(
         [*ours(), result("good", value=0.95, comparisons=(better,)), result("fair", value=0.92, comparisons=(other,))]
     )
-    assert "- shop: good by +0.050 (p 0.010)" in text
+    assert "- shop: good by +0.050 (p 0.010). Why is not known." in text
     assert "fair by" not in text
+
+
+def test_the_reason_stands_beside_the_loss(tmp_path):
+    path = tmp_path / "reasons.yaml"
+    assert read_reasons(path) == {}
+    path.write_text("shop: >-\n  It knows\n  more.\n")
+    better = Comparison(other="toolsearch ranked", metric="recall@5", delta=0.05, p_value=0.01, n=40)
+    text = results_markdown([*ours(), result("good", value=0.95, comparisons=(better,))], reasons=read_reasons(path))
+    assert "- shop: good by +0.050 (p 0.010). It knows more.\n" in text
+    path.write_text("- shop\n")
+    with pytest.raises(DataError, match="mapping of data set to sentence"):
+        read_reasons(path)
 
 
 def test_guarantees_show_what_must_be_zero_and_what_knowledge_is_worth():
@@ -220,6 +232,8 @@ def test_the_tables_in_the_repository_are_not_stale():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme == with_table(readme, readme_table(results)), "run: python -m benchmarks.run --report"
     kept = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
-    assert kept == results_markdown(results), "run: python -m benchmarks.run --report"
+    assert kept == results_markdown(results, reasons=read_reasons(ROOT / "benchmarks" / "reasons.yaml")), (
+        "run: python -m benchmarks.run --report"
+    )
     page = (ROOT / "benchmarks" / "report.html").read_text(encoding="utf-8")
     assert digest(ROOT / "benchmarks" / "results") in page, "run: python -m benchmarks.run --report"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import fill
+from types import MappingProxyType
 
+from toolsearch.errors import DataError
 from toolsearch.eval.instruments import Instruments, is_ours, sorted_out
 from toolsearch.eval.markdown import table
+from toolsearch.eval.positions import read_with_positions
 from toolsearch.eval.readme_table import readme_table
 from toolsearch.eval.report_others import ablation_section, cost_section, guarantee_sections, latency_section
 from toolsearch.eval.report_quality import case_sections, dataset_sections, overview, refusals
@@ -29,16 +34,17 @@ curve.
 """
 
 
-def results_markdown(results: Sequence[SystemResult]) -> str:
+def results_markdown(results: Sequence[SystemResult], *, reasons: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the whole of RESULTS.md.
 
     Args:
         results: In any order; sections come by instrument, tables by data set, rows by system, ours first.
+        reasons: Data set -> why another system is better than ours there, as far as it is known.
     """
     found = sorted_out(results)
     sections = (
         ("Overview", "", overview(found.quality), "make bench"),
-        ("Side by side", "", _others(found), "make bench-peers"),
+        ("Side by side", "", _others(found, reasons), "make bench-peers"),
         ("Cases over the starter catalogue", "", case_sections(found.cases), "make bench"),
         ("Requests that no tool fits", _REFUSALS, refusals(found.quality), "make bench"),
         ("Guarantees", "", guarantee_sections(found.guarantees), "python -m benchmarks.guarantees"),
@@ -53,28 +59,48 @@ def results_markdown(results: Sequence[SystemResult]) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def read_reasons(path: Path) -> dict[str, str]:
+    """Read why another system is better than ours: a YAML file of data set -> sentence. No file, no reasons.
+
+    Raises:
+        DataError: If the file has another form.
+    """
+    if not path.is_file():
+        return {}
+    found = read_with_positions(path)[0]
+    if not isinstance(found, dict) or not all(isinstance(text, str) for pair in found.items() for text in pair):
+        raise DataError("is not a mapping of data set to sentence", source=str(path))
+    return found
+
+
 def _section(title: str, about: str, body: str, *, command: str) -> str:
     if not body:
         return f"## {title}\n\nNot measured here: `{command}`.\n"
     return f"## {title}\n\n" + (f"{about}\n" if about else "") + body
 
 
-def _others(found: Instruments) -> str:
+def _others(found: Instruments, reasons: Mapping[str, str]) -> str:
     if all(is_ours(result) for result in found.quality):
         return ""
-    return readme_table(found.quality) + _beaten(found)
+    return readme_table(found.quality) + _beaten(found, reasons)
 
 
-def _beaten(found: Instruments) -> str:
-    """Return where another system is better than our ranking by more than chance explains."""
-    lines = [
-        f"- {result.dataset}: {result.system} by {test.delta:+.3f} (p {test.p_value:.3f})\n"
+def _beaten(found: Instruments, reasons: Mapping[str, str]) -> str:
+    """Return where another system is better than our ranking by more than chance explains, and why."""
+    better = [
+        (result.dataset, f"{result.system} by {test.delta:+.3f} (p {test.p_value:.3f})")
         for result in found.quality
         if not is_ours(result)
         for test in result.comparisons
         if test.metric == "recall@5" and test.delta > 0 and test.p_value < 0.05
     ]
-    return "\nBetter than ours by Recall@5 (p < 0.05):\n\n" + ("".join(lines) or "- none\n")
+    lines = []
+    for dataset in dict.fromkeys(dataset for dataset, _ in better):
+        told = ", ".join(text for name, text in better if name == dataset)
+        lines.append(
+            fill(f"- {dataset}: {told}. {reasons.get(dataset, 'Why is not known.')}", 120, subsequent_indent="  ")
+        )
+    return "\nBetter than ours by Recall@5 (p < 0.05):\n\n" + ("\n".join(lines) or "- none") + "\n"
 
 
 def _ablations(found: Instruments) -> str:
