@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from toolsearch.engine import IndexStatus, ToolIndex
     from toolsearch.errors import ToolSearchError
     from toolsearch.ingest.reader import ReadReport, load_contracts, read_path
-    from toolsearch.live import ChangeReport
-    from toolsearch.query import Outcome, Principal, Restriction, SearchRequest
+    from toolsearch.live import ChangeReport, LearnReport
+    from toolsearch.query import Outcome, PastRequest, Principal, Restriction, SearchRequest
     from toolsearch.result import Candidate, CandidateSet
     from toolsearch.visibility.rules import Rule, RuleBook
 
@@ -21,7 +21,9 @@ __all__ = [
     "CandidateSet",
     "ChangeReport",
     "IndexStatus",
+    "LearnReport",
     "Outcome",
+    "PastRequest",
     "Principal",
     "ReadReport",
     "Restriction",
@@ -44,7 +46,9 @@ _HOMES = {
     "CandidateSet": "result",
     "ChangeReport": "live",
     "IndexStatus": "engine",
+    "LearnReport": "live",
     "Outcome": "query",
+    "PastRequest": "query",
     "Principal": "query",
     "ReadReport": "ingest.reader",
     "Restriction": "query",

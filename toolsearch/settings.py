@@ -78,6 +78,9 @@ class Settings(BaseSettings):
         default=Principal(subject="local", roles=(ADMIN_ROLE,)),
         description="Who asks, where no credentials are configured: the owner of the machine, on loopback only.",
     )
+    remember_requests: bool = Field(
+        default=True, description="Learn from requests whose tools succeeded, which keeps their text in the index."
+    )
     body_limit_bytes: int = Field(default=1_048_576, ge=1_024, le=67_108_864, description="Largest request body.")
     upload_limit_bytes: int = Field(
         default=67_108_864, ge=1_024, le=1_073_741_824, description="Largest `PUT /v1/tools` body of an administrator."

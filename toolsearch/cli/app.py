@@ -18,8 +18,10 @@ from toolsearch.cli.bench import bench
 from toolsearch.cli.decisions import decisions
 from toolsearch.cli.eval import eval_cases
 from toolsearch.cli.explain import explain
+from toolsearch.cli.forget import forget
 from toolsearch.cli.index import index
 from toolsearch.cli.key import key
+from toolsearch.cli.learn import learn
 from toolsearch.cli.outcomes import outcomes
 from toolsearch.cli.remove import remove
 from toolsearch.cli.search import search
@@ -39,7 +41,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _command in (index, search, explain, why_not, tools, remove, outcomes, decisions, serve, bench, key):
+for _command in (index, search, explain, why_not, tools, remove, outcomes, learn, forget, decisions, serve, bench, key):
     app.command()(_command)
 app.command("eval")(eval_cases)
 app.command()(tune)

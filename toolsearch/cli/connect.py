@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from toolsearch import (
         CandidateSet,
         ChangeReport,
+        LearnReport,
         Outcome,
+        PastRequest,
         Principal,
         RuleBook,
         SearchRequest,
@@ -59,6 +61,12 @@ class Verbs(Protocol):
     def record_outcome(self, outcome: Outcome, *, principal: Principal) -> None:
         """Record how a call ended."""
 
+    def learn(self, requests: Iterable[PastRequest]) -> LearnReport:
+        """Learn from a log."""
+
+    def forget(self, subject: str, *, tenant: str | None = None) -> int:
+        """Delete what a subject asked and was answered."""
+
     def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
         """Return the record of one search."""
 
@@ -93,7 +101,7 @@ def connected(
         return
     from toolsearch import ToolIndex
 
-    with ToolIndex.open(settings.index) as local:
+    with ToolIndex.open(settings.index, remember_requests=settings.remember_requests) as local:
         yield local, principal or settings.local_principal
 
 

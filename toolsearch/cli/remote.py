@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 import urllib.error
@@ -16,7 +17,9 @@ from pydantic import TypeAdapter
 from toolsearch import (
     CandidateSet,
     ChangeReport,
+    LearnReport,
     Outcome,
+    PastRequest,
     Principal,
     RuleBook,
     SearchRequest,
@@ -26,6 +29,10 @@ from toolsearch.errors import IndexLocked, ToolSearchError
 from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 
 _CHANGES = TypeAdapter(ChangeReport)
+_LEARNT = TypeAdapter(LearnReport)
+_LEARN_AT_ONCE = 200
+"""Past requests in one body: far below the limit on bodies, and encoded within the time limit."""
+
 _TIMEOUT_S = 310.0
 _START_WAIT_S = 15.0
 
@@ -99,6 +106,20 @@ class RemoteIndex:
         """Record how a call ended."""
         self._send("POST", "/v1/outcomes", outcome.model_dump_json())
 
+    def learn(self, requests: Iterable[PastRequest]) -> LearnReport:
+        """Learn from a log, in parts that a server takes."""
+        parts = [_LEARNT.validate_json(self._send("POST", "/v1/learn", body)) for body in _bodies(requests)]
+        return LearnReport(
+            learnt=sum(part.learnt for part in parts),
+            refused=sum(part.refused for part in parts),
+            unknown=sum(part.unknown for part in parts),
+        )
+
+    def forget(self, subject: str, *, tenant: str | None = None) -> int:
+        """Delete what a subject asked and was answered."""
+        answer = json.loads(self._send("POST", "/v1/forget", json.dumps({"subject": subject, "tenant": tenant})))
+        return int(answer["forgotten"])
+
     def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
         """Return the record of one search."""
         record: dict[str, Any] = json.loads(self._send("GET", f"/v1/decisions/{quote(trace_id, safe='')}"))
@@ -135,6 +156,13 @@ class RemoteIndex:
                 raise _as_error(error.code, error.read()) from None
         except (OSError, HTTPException) as error:
             raise IndexLocked(f"the server at {self.url} owns the index but does not answer: {error}") from None
+
+
+def _bodies(requests: Iterable[PastRequest]) -> Iterator[str]:
+    """Yield JSON lists of past requests."""
+    left = iter(requests)
+    while part := list(itertools.islice(left, _LEARN_AT_ONCE)):
+        yield "[" + ",".join(request.model_dump_json() for request in part) + "]"
 
 
 def _as_error(status: int, body: bytes) -> ToolSearchError:

@@ -17,7 +17,9 @@ from pydantic_core import to_json
 from toolsearch import (
     CandidateSet,
     ChangeReport,
+    LearnReport,
     Outcome,
+    PastRequest,
     RuleBook,
     SearchRequest,
     ToolContract,
@@ -31,10 +33,14 @@ from toolsearch.serve.problems import PROBLEM_JSON, HttpProblem
 from toolsearch.serve.schemas import (
     CONTRACTS_BODY,
     EXPLAIN_EXAMPLES,
+    FORGET_EXAMPLES,
+    LEARN_EXAMPLES,
     OUTCOME_EXAMPLES,
     SEARCH_EXAMPLES,
     WHY_NOT_EXAMPLES,
     ExplainRequest,
+    ForgetRequest,
+    Forgotten,
     Health,
     WhyNotRequest,
     read_contracts,
@@ -207,6 +213,23 @@ async def record_outcome(
     await call.read(lambda index: index.record_outcome(outcome, principal=call.principal))
     call.sidecar.metrics.outcome(status=outcome.status.value)
     return Response(status_code=204)
+
+
+@router.post("/v1/learn", response_model=LearnReport, responses=_answers(*_WITH_BODY, 403))
+async def learn(
+    requests: Annotated[list[PastRequest], Body(openapi_examples=LEARN_EXAMPLES)], call: InCall
+) -> Response:
+    """Learn from a log of past requests and the tools that served them. For administrators."""
+    require_admin(call.principal)
+    return _json(await call.write(lambda index: index.learn(requests)))
+
+
+@router.post("/v1/forget", response_model=Forgotten, responses=_answers(*_WITH_BODY, 403))
+async def forget(whose: Annotated[ForgetRequest, Body(openapi_examples=FORGET_EXAMPLES)], call: InCall) -> Response:
+    """Delete what a subject asked and was answered. For administrators."""
+    require_admin(call.principal)
+    forgotten = await call.write(lambda index: index.forget(whose.subject, tenant=whose.tenant))
+    return _json(Forgotten(forgotten=forgotten))
 
 
 @router.get("/healthz", response_model=Health, responses={503: {"model": Health}})

@@ -9,6 +9,7 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from toolsearch import Principal, SearchRequest, ToolContract
+from toolsearch.query import Label
 
 GivenRef = Annotated[
     str,
@@ -33,6 +34,23 @@ class WhyNotRequest(BaseModel):
 
     ref: GivenRef
     principal: Principal
+
+
+class ForgetRequest(BaseModel):
+    """Whose requests to forget."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    subject: Label
+    tenant: Label | None = None
+
+
+class Forgotten(BaseModel):
+    """How much was forgotten."""
+
+    model_config = ConfigDict(frozen=True)
+
+    forgotten: int = Field(description="Past requests and decision records that were deleted.")
 
 
 class Health(BaseModel):
@@ -128,4 +146,15 @@ OUTCOME_EXAMPLES: dict[str, Example] = {
         summary="A call that worked",
         value={"ref": "orders/orders.get@1", "status": "success", "latency_ms": 84},
     )
+}
+
+LEARN_EXAMPLES: dict[str, Example] = {
+    "plain": Example(
+        summary="One request that a tool served",
+        value=[{"text": "where is my parcel", "ref": "orders/orders.get", "subject": "ann"}],
+    )
+}
+
+FORGET_EXAMPLES: dict[str, Example] = {
+    "plain": Example(summary="Forget what one person asked", value={"subject": "ann", "tenant": "acme"})
 }
