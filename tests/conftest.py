@@ -1,6 +1,13 @@
 """Options of the whole test suite."""
 
+import os
+
 import pytest
+from hypothesis import settings
+
+# The same examples in every run: a red build must be red for everybody. Explore with HYPOTHESIS_PROFILE=default.
+settings.register_profile("toolsearch", derandomize=True, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "toolsearch"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
