@@ -108,6 +108,9 @@ def curves(lines: Sequence[Line], *, title: str, x: str, y: str = "milliseconds"
                 label=label,
             )
         axes.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+        values = [value for _, points in lines for _, value in points]
+        # Room below and above, so that a small difference does not look like a large one.
+        axes.set_ylim(min(values, default=1.0) / 2, max(values, default=1.0) * 2)
         ticks = apart({tools for _, points in lines for tools, _ in points})
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

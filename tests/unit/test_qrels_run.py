@@ -55,6 +55,21 @@ def test_a_sample_is_spread_over_the_file(tmp_path):
     assert [q.id for q in qrels.sample(4).queries] == ["q0", "q2", "q5", "q7"]
 
 
+def test_requests_can_be_asked_over_the_tools_of_another_folder(tmp_path):
+    qrels = read_qrels(write(tmp_path / "zh", [query()]))
+    other = write(tmp_path / "en", [query()], tools=["more", "orders.get"])
+    moved = qrels.over(other)
+    assert (moved.name, moved.tool_ids, moved.queries) == ("zh_over_en", ("more", "orders.get"), qrels.queries)
+    assert moved.sha256 == {
+        "zh/queries.jsonl": qrels.sha256["queries.jsonl"],
+        "en/tools.jsonl": read_qrels(other).sha256["tools.jsonl"],
+    }
+    for needed in ({"alternatives": {"orders.get": ["orders.refund"]}}, {"candidates": ["orders.refund"]}):
+        strange = read_qrels(write(tmp_path / "zh", [query(**needed)]))
+        with pytest.raises(DataError, match=r"has no tool 'orders.refund', which 'q1' of zh names"):
+            strange.over(other)
+
+
 def test_another_queries_file_gives_another_name(tmp_path):
     folder = write(tmp_path / "shop", [query()], name="past.jsonl")
     assert read_qrels(folder, queries="past.jsonl").name == "shop/past"

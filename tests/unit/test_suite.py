@@ -12,6 +12,7 @@ from toolsearch.eval.accept import with_expected
 from toolsearch.eval.cases import Case, load_cases
 from toolsearch.eval.catalogue import bench_cases, case_measures, of_split, open_catalogue
 from toolsearch.eval.judge import CaseResult, Verdict
+from toolsearch.eval.outcomes import read_outcomes
 from toolsearch.eval.results import Measure, RefusalFigures, SystemResult, read_results
 from toolsearch.eval.roles import DATA_SETS
 from toolsearch.eval.suite import CasesSuite, DatasetSuite, check_value, load_suites, measured_value, run_suite
@@ -130,6 +131,35 @@ def test_a_dataset_suite_is_run_and_checked(project):
     assert [result.system for result in outcome.results] == ["toolsearch lexical", "toolsearch hybrid"]
     assert outcome.results[0].queries == 2
     assert [result.system for result in read_results(project / "out")] == ["toolsearch hybrid", "toolsearch lexical"]
+
+
+def test_requests_of_one_set_are_asked_over_the_tools_of_another(project):
+    text = SUITES.replace("    limit: 2\n", "    tools: other\n").replace(
+        "recall@1: 0.25, nothing: 1.0", "recall@1: 1.0"
+    )
+    (project / "suites" / "all.yaml").write_text(text)
+    suite = load_suites(project / "suites")[0]
+    assert suite.command == "python -m benchmarks.run --only tiny"
+    assert "no tools.jsonl in" in run(project, suite).skipped
+    other = [("weather", "bus timetable"), ("get", "delivery status"), ("more", "weather")]
+    rows = ({"id": i, "name": i, "description": text, "input_schema": {}, "server": None} for i, text in other)
+    (project / "data" / "other").mkdir()
+    (project / "data" / "other" / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run(project, suite).results[0]
+    assert (result.dataset, result.tools, result.queries) == ("tiny/asked_over_other", 3, 3)
+    assert sorted(result.data_sha256) == ["other/tools.jsonl", "tiny/asked/asked.jsonl"]
+    assert [found.name for found in (project / "out").glob("*.json")]
+
+
+def test_what_came_of_each_case_is_written_beside_the_figures(project):
+    run(project, load_suites(project / "suites")[1])
+    first, second = read_outcomes(project / "out" / "shop-cases.hybrid.cases.jsonl")
+    assert (first.id, first.expected, first.offered[0]) == ("a", "orders.get", "shop/orders.get@1")
+    assert (second.kind, second.failures) == ("permission", ())
+    (project / "bad.jsonl").write_text('{"id": "a"}')
+    with pytest.raises(DataError, match="no outcome of a case") as caught:
+        read_outcomes(project / "bad.jsonl")
+    assert caught.value.line == 1
 
 
 def test_a_suite_without_its_data_is_skipped_and_says_so(project):
