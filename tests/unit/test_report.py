@@ -229,11 +229,14 @@ def test_the_tables_in_the_repository_are_not_stale():
     results = read_results(ROOT / "benchmarks" / "results")
     if not results:
         pytest.skip("no results in benchmarks/results: make bench")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme == with_table(readme, readme_table(results)), "run: python -m benchmarks.run --report"
-    kept = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
-    assert kept == results_markdown(results, reasons=read_reasons(ROOT / "benchmarks" / "reasons.yaml")), (
-        "run: python -m benchmarks.run --report"
-    )
-    page = (ROOT / "benchmarks" / "report.html").read_text(encoding="utf-8")
-    assert digest(ROOT / "benchmarks" / "results") in page, "run: python -m benchmarks.run --report"
+    stale = "run: python -m benchmarks.run --report"
+    reasons = read_reasons(ROOT / "benchmarks" / "reasons.yaml")
+    assert kept("benchmarks/RESULTS.md") == results_markdown(results, reasons=reasons), stale
+    assert kept("README.md") == with_table(kept("README.md"), readme_table(results)), stale
+    # The page says what it was made from: its plots need not be drawn to tell.
+    assert digest(ROOT / "benchmarks" / "results") in kept("benchmarks/report.html"), stale
+
+
+def kept(name):
+    path = ROOT / name
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
