@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from toolsearch.analysis.analyzer import analyze
+from toolsearch.analysis.identifiers import identifier_words
 from toolsearch.contract import ToolContract
-from toolsearch.index.document import field_texts, negative_sentences
+from toolsearch.index.document import field_texts, negative_sentences, parameter_names
 from toolsearch.rank.diversify import Likeness
 from toolsearch.rank.readiness import InputField, input_fields
 
@@ -43,16 +44,26 @@ class Features:
     @cached_property
     def likeness(self) -> Likeness:
         """Return what near-duplicates are recognised by."""
-        name, does, parameters = (self._fields.get(field, "") for field in ("name", "does", "parameters"))
+        identity, does = self._contract.identity, self._contract.capability.does
+        name = " ".join(identifier_words(identity.name))
         return Likeness(
-            name=frozenset(analyze(name)),
-            words=frozenset(analyze(" ".join((name, does, parameters)))),
+            name=plain_words(name),
+            words=plain_words(" ".join((name, does, *parameter_names(self._contract)))),
             side_effect=int(self._contract.assumed_side_effect),
         )
 
     @cached_property
     def _fields(self) -> Mapping[str, str]:
         return field_texts(self._contract)
+
+
+def plain_words(text: str) -> frozenset[str]:
+    """Return the words of a text for comparing near-duplicates, where copies matter and inflections do not.
+
+    Text that is not ASCII counts by its characters: Chinese has no spaces.
+    """
+    folded = text.casefold()
+    return frozenset(folded.split()) if folded.isascii() else frozenset(folded)
 
 
 @dataclass(slots=True)
