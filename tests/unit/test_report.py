@@ -57,6 +57,7 @@ def test_the_best_others_stand_below_ours_also_where_they_win():
     speed = {"total": Latency(p50=7.0, p95=8.0, p99=9.0, mean=7.0, n=40)}
     peers = [result(f"peer {n}", value=0.8 - n / 10, memory_mb=50.0 + n, latency_ms=speed) for n in range(7)]
     peers += [result("odd", "alpha", value=0.99), result("broken", failure="does not start")]
+    peers += [result("toolsearch hybrid", "only ours", value=0.4)]
     table = readme_table([*ours(), result("toolsearch hybrid", "alpha", value=0.5), *peers])
     rows = [line.split(" | ")[0].strip("| ") for line in table.splitlines() if line.startswith("| ")][3:]
     # The best five by their mean, and whoever is the best on some data set; a failed one is not among them.
@@ -65,6 +66,7 @@ def test_the_best_others_stand_below_ours_also_where_they_win():
     assert "| odd | **0.990** |  |  |  |  |" in table
     assert "| peer 1 |  | 0.700 |  | 7.0 | 51 |" in table
     assert "8 other systems were run" in table
+    assert "only ours" not in table
 
 
 def test_our_time_and_memory_are_those_of_a_process_of_its_own_where_there_is_one():

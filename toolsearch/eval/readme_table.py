@@ -80,7 +80,9 @@ def _columns(results: Sequence[SystemResult]) -> Columns:
                 measured = {"memory_mb": alone.memory_mb, "latency_ms": alone.latency_ms}
                 found[hybrid.system] = hybrid.model_copy(update=measured)
             columns[name] = found
-    return columns
+    # A data set that no other system was asked tells nothing beside those that one was.
+    shared = {name: column for name, column in columns.items() if not all(map(is_ours, column.values()))}
+    return shared or columns
 
 
 def _best_others(columns: Columns) -> list[str]:
