@@ -90,7 +90,8 @@ def read_trial(folder: Path, *, limit: int | None, seed: int) -> Trial:
 def measured(trial: Trial, *, sizes: Sequence[int], encoder: Encoder, seed: int) -> list[SystemResult]:
     """Return the result for each size of the log; the smaller logs are parts of the larger."""
     report = read_path(trial.folder / TOOLS_FILE)
-    names = {identifier: str(ref) for ref, identifier in report.ids.items()}
+    by_ref = {str(ref): identifier for ref, identifier in report.ids.items()}
+    names = {identifier: ref for ref, identifier in by_ref.items()}
     shared = SharedDocumentVectors(encoder)
     found: list[tuple[SystemResult, Scores]] = []
     for size in sizes:
@@ -98,7 +99,7 @@ def measured(trial: Trial, *, sizes: Sequence[int], encoder: Encoder, seed: int)
             index.add(report.contracts)
             learnt = index.learn(past_requests(trial.log, names=names, size=size)).learnt
             ranked = {
-                query.id: tuple((identifier, score) for identifier, score in answers(index, query, names=names))
+                query.id: tuple((by_ref[ref], score) for ref, score in answer(index, query))
                 for query in trial.asked.queries
             }
         run = Run(f"toolsearch with {size} past requests a tool", ranked)
@@ -127,11 +128,9 @@ def past_requests(log: Sequence[Query], *, names: dict[str, str], size: int) -> 
     return chosen
 
 
-def answers(index: ToolIndex, query: Query, *, names: dict[str, str]) -> list[tuple[str, float]]:
-    """Return ids and scores, best first."""
-    by_ref = {ref: identifier for identifier, ref in names.items()}
-    request = SearchRequest(text=query.text[:MAX_QUERY_CHARS])
-    return [(by_ref[ref], score) for ref, score in index.rank(request, principal=ASKING, depth=20)]
+def answer(index: ToolIndex, query: Query) -> list[tuple[str, float]]:
+    """Return refs and scores, best first."""
+    return index.rank(SearchRequest(text=query.text[:MAX_QUERY_CHARS]), principal=ASKING, depth=20)
 
 
 def row(name: str, size: int, result: SystemResult) -> str:

@@ -75,16 +75,17 @@ class Memory:
     def learn(
         self, rows: Sequence[ExperienceRow], *, now: datetime, progress: Callable[[int, int], None] | None = None
     ) -> int:
-        """Take successes; return how many were taken. Searchable and durable when this returns."""
+        """Take successes; return how many were kept. Searchable and durable when this returns."""
         with self._lock:
             wanted = [row for row in rows if not self._ledger.refused(row, now=now)]
         self._embed(
             [row.text for row in wanted], progress=progress
         )  # into the cache, so that no search waits for it under the lock
         with self._lock:
-            changes = [self._ledger.succeed(row, now=now) for row in wanted]
-            self._take(_together(changes))
-        return sum(bool(change.put) for change in changes)
+            change = _together(self._ledger.succeed(row, now=now) for row in wanted)
+            self._take(change)
+        kept = {row.key for row in change.put}
+        return sum(row.key in kept for row in wanted)
 
     def fail(self, key: ExperienceKey) -> None:
         """Take a failure: it counts against what the same source told of the same tool and text."""

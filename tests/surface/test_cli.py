@@ -235,6 +235,24 @@ def test_explain_why_not_outcomes_decisions(built: Path, capsys: pytest.CaptureF
     assert run("decisions", trace, "-i", built, "--subject", "guest") == 3
 
 
+def test_learn_and_forget(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.jsonl"
+    entry = {"text": "do I need an umbrella", "ref": "weather/weather.today", "subject": "ann"}
+    log.write_text(json.dumps(entry) + "\n\n" + json.dumps({**entry, "ref": "no/such"}) + "\n")
+    assert run("learn", log, "-i", built) == 0
+    assert "learnt 1, refused 0, of unknown tools 1" in capsys.readouterr().out
+    assert run("forget", "ann", "-i", built, "--tenant", "acme") == 0
+    assert "forgotten: 0" in capsys.readouterr().out
+    assert run("forget", "ann", "-i", built, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"forgotten": 1}
+    log.write_text('{"text": "x"}\n')
+    assert run("learn", log, "-i", built) == 3
+    assert "line 1" in capsys.readouterr().err
+    log.write_text("no json\n")
+    assert run("learn", log, "-i", built, "--json") == 3
+    assert "line 1: not JSON" in capsys.readouterr().err
+
+
 def test_remove(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("remove", "weather/weather.today@1", "-i", built) == 0
     assert "removed 1" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -102,6 +103,14 @@ def test_commands_go_through_the_server(
     assert run("decisions", trace, "-i", folder) == 0
     assert run("outcomes", "weather/new@1", "success", "-i", folder, "--trace-id", trace) == 0
     assert run("explain", "weather/new", "weather tomorrow", "-i", folder) == 0
+    log = tmp_path / "log.jsonl"
+    entries = [{"text": f"rain on day {n} " + "x" * 900, "ref": "weather/new", "subject": f"u{n}"} for n in range(300)]
+    log.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    assert run("learn", log, "-i", folder) == 0
+    assert run("forget", "u7", "-i", folder) == 0
+    told = re.search(r"learnt (\d+), refused (\d+), of unknown tools 0\nforgotten: ", capsys.readouterr().out)
+    assert told is not None
+    assert sum(map(int, told.groups())) == 300, "in several bodies"
     assert run("why-not", "vault.open", "-i", folder, "--subject", "x") == 0
     capsys.readouterr()
     assert run("remove", "weather/new@1", "-i", folder) == 0

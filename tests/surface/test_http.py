@@ -112,6 +112,20 @@ def test_decision_outcome_explain_and_why_not(client: TestClient) -> None:
     assert problem(client.get("/v1/decisions/unknown-trace"))["code"] == "trace_unknown"
 
 
+def test_a_log_is_learnt_and_forgotten(client: TestClient, index: ToolIndex) -> None:
+    log = [
+        {"text": "do I need an umbrella", "ref": "weather/weather.today", "subject": name, "tenant": "acme"}
+        for name in ("ann", "bob")
+    ]
+    unknown = {"text": "x", "ref": "no/such", "subject": "ann"}
+    assert client.post("/v1/learn", json=[*log, unknown]).json() == {"learnt": 2, "refused": 0, "unknown": 1}
+    assert len(index._live.memory) == 2
+    assert client.post("/v1/forget", json={"subject": "ann", "tenant": "acme"}).json() == {"forgotten": 1}
+    assert client.post("/v1/forget", json={"subject": "ann"}).json() == {"forgotten": 0}
+    assert len(index._live.memory) == 1
+    assert problem(client.post("/v1/learn", json=[{"text": "x", "ref": "no/such"}]))["status"] == 422
+
+
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
@@ -344,6 +358,8 @@ ENDPOINTS = [
     ("POST", "/v1/explain"),
     ("POST", "/v1/why-not"),
     ("POST", "/v1/outcomes"),
+    ("POST", "/v1/learn"),
+    ("POST", "/v1/forget"),
     ("PUT", "/v1/tools"),
     ("PUT", "/v1/rules"),
     ("GET", "/v1/tools"),

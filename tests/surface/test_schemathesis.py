@@ -59,6 +59,8 @@ OPERATIONS = [
     ("PUT", "/v1/rules"),
     ("GET", "/v1/decisions/{trace_id}"),
     ("POST", "/v1/outcomes"),
+    ("POST", "/v1/learn"),
+    ("POST", "/v1/forget"),
     ("GET", "/healthz"),
     ("GET", "/livez"),
     ("GET", "/metrics"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 import urllib.error
@@ -30,8 +29,8 @@ from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 
 _CHANGES = TypeAdapter(ChangeReport)
 _LEARNT = TypeAdapter(LearnReport)
-_LEARN_AT_ONCE = 200
-"""Past requests in one body: far below the limit on bodies, and encoded within the time limit."""
+_LEARN_BYTES = 250_000
+"""Past requests in one body: far below the default limit on bodies, and encoded within the time limit."""
 
 _TIMEOUT_S = 310.0
 _START_WAIT_S = 15.0
@@ -160,9 +159,14 @@ class RemoteIndex:
 
 def _bodies(requests: Iterable[PastRequest]) -> Iterator[str]:
     """Yield JSON lists of past requests."""
-    left = iter(requests)
-    while part := list(itertools.islice(left, _LEARN_AT_ONCE)):
-        yield "[" + ",".join(request.model_dump_json() for request in part) + "]"
+    part: list[str] = []
+    for request in requests:
+        text = request.model_dump_json()
+        if part and sum(map(len, part)) + len(text) > _LEARN_BYTES:
+            yield f"[{','.join(part)}]"
+            part = []
+        part.append(text)
+    yield f"[{','.join(part)}]"
 
 
 def _as_error(status: int, body: bytes) -> ToolSearchError:

@@ -145,9 +145,9 @@ class Ledger:
         gone += [row.key for row in _oldest(own)[: max(0, len(own) - self.bounds.per_source)]]
         kept = [row for row in kept if row.key not in gone]
         if len(kept) > self.bounds.per_tool:
-            most = Counter(row.key.subject for row in kept)
-            greedy = min(most, key=lambda subject: (-most[subject], subject))
-            gone.append(_oldest(row for row in kept if row.key.subject == greedy)[0].key)
+            held = Counter(row.key.subject for row in kept)
+            most = max(held.values())
+            gone.append(_oldest(row for row in kept if held[row.key.subject] == most)[0].key)
         for one in gone:
             self._drop(one)
         if self._held[key.tenant] > self.bounds.per_tenant:
