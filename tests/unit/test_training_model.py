@@ -183,6 +183,7 @@ def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
         tokenizer,
         [batch] * 30,
         schedule=Schedule(steps=30, peak=1e-3, warm_up=2),
+        tool_tokens=8,
         report=lambda _, loss: losses.append(loss),
     )
     assert len(losses) == 30

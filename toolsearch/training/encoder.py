@@ -1,6 +1,6 @@
 """Fits, exports and measures the bundled encoder: `python -m toolsearch.training.encoder --data DIR --out DIR`.
 
-Base -> fewer pieces -> a first fit over random batches -> a second over batches of look-alikes, mined by the first ->
+Base -> fewer pieces -> a first fit over random batches -> two more over batches of look-alikes and Chinese requests ->
 int8 graph, tokenizer and manifest. Everything random hangs on one seed.
 """
 
@@ -49,6 +49,9 @@ TWIN: Final = 0.95
 FIRST: Final = Schedule(steps=500, floor=0.4)
 FIRST_STEPS: Final = 200
 SECOND: Final = Schedule(steps=300, peak=4e-5, warm_up=10)
+THIRD: Final = Schedule(steps=420, peak=4e-5, warm_up=20)
+FIRST_TOOL_TOKENS: Final = 80
+LATER_TOOL_TOKENS: Final = 96
 CHINESE_ROUNDS: Final = 6
 CALIBRATION_BATCHES: Final = 16
 
@@ -90,18 +93,41 @@ def start(base: BaseModel, data: Path) -> tuple[TextEncoder, Tokenizer]:
 def first_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int) -> None:
     """Fit over random batches, the learning rate still high at the end."""
     batches = epoch_batches(data, seed=seed + 1, size=BATCH, chinese_rounds=0)
-    fit(model, tokenizer, batches[:FIRST_STEPS], schedule=FIRST, report=_report)
+    fit(model, tokenizer, batches[:FIRST_STEPS], schedule=FIRST, tool_tokens=FIRST_TOOL_TOKENS, report=_report)
 
 
-def second_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int) -> None:
-    """Fit over batches of look-alikes, and over Chinese requests for English tools."""
+def look_alike_fit(
+    model: TextEncoder,
+    tokenizer: Tokenizer,
+    data: Path,
+    *,
+    seed: int,
+    epochs: Sequence[int],
+    schedule: Schedule,
+    tool_tokens: int,
+) -> None:
+    """Fit over batches of look-alikes, and over Chinese requests for English tools.
+
+    Args:
+        model: What is fitted.
+        tokenizer: Its tokenizer.
+        data: Folder of the public data sets.
+        seed: Of every random choice.
+        epochs: Number of each epoch, added to the seed.
+        schedule: Learning rates; at most so many batches are used.
+        tool_tokens: Where the texts of tools are cut.
+    """
 
     def arrange(examples: Sequence[Example]) -> list[Example]:
         vectors = rough_vectors(model, tokenizer, [example.tool for example in examples])
         return [examples[at] for at in look_alike_order(vectors, size=GROUP, seed=seed)]
 
-    batches = epoch_batches(data, seed=seed + 3, size=BATCH, chinese_rounds=CHINESE_ROUNDS, arrange=arrange)
-    fit(model, tokenizer, batches, schedule=SECOND, twin=TWIN, report=_report)
+    batches = [
+        batch
+        for epoch in epochs
+        for batch in epoch_batches(data, seed=seed + epoch, size=BATCH, chinese_rounds=CHINESE_ROUNDS, arrange=arrange)
+    ]
+    fit(model, tokenizer, batches, schedule=schedule, tool_tokens=tool_tokens, twin=TWIN, report=_report)
 
 
 def calibration_texts(data: Path, *, seed: int) -> list[str]:
@@ -156,7 +182,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     base = read_base(base_path())
     model, tokenizer = start(base, options.data)
     first_fit(model, tokenizer, options.data, seed=options.seed)
-    second_fit(model, tokenizer, options.data, seed=options.seed)
+    for epochs, schedule, cut in (((3,), SECOND, FIRST_TOOL_TOKENS), ((4, 5), THIRD, LATER_TOOL_TOKENS)):
+        look_alike_fit(
+            model,
+            tokenizer,
+            options.data,
+            seed=options.seed,
+            epochs=epochs,
+            schedule=schedule,
+            tool_tokens=cut,
+        )
     write_encoder(model, tokenizer, base, options.out, texts=calibration_texts(options.data, seed=options.seed))
 
     floor, ceiling = calibration(options.data, BundledEncoder(options.out).encode_queries, seed=options.seed)

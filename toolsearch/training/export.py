@@ -29,7 +29,7 @@ Ranges = Mapping[str, NDArray[np.float32]]
 SMOOTHED: Final = ("qkv", "up", "down")
 """The products whose inputs have such channels; what attention mixes has none."""
 
-SMOOTHING: Final = 0.65
+SMOOTHING: Final = 0.8
 """How much of the range goes from the activations into the weights."""
 
 LEVELS: Final = 127

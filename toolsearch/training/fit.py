@@ -18,7 +18,6 @@ from toolsearch.training.model import TextEncoder
 from toolsearch.training.pairs import Example
 
 REQUEST_TOKENS: Final = 48
-TOOL_TOKENS: Final = 80
 SCALE: Final = 30.0
 """Inverse temperature of the softmax over cosines."""
 
@@ -145,6 +144,7 @@ def fit(
     batches: Sequence[Sequence[Example]],
     *,
     schedule: Schedule,
+    tool_tokens: int,
     twin: float = NO_TWINS,
     report: Callable[[int, float], None],
 ) -> None:
@@ -155,6 +155,7 @@ def fit(
         tokenizer: Its tokenizer.
         batches: Pairs, one batch a step.
         schedule: Learning rates.
+        tool_tokens: Where the texts of tools are cut.
         twin: See `contrastive_loss`.
         report: Called after each step with its number and loss.
     """
@@ -163,7 +164,7 @@ def fit(
     for step, batch in enumerate(batches[: schedule.steps]):
         for group in optimiser.param_groups:
             group["lr"] = schedule.rate(step)
-        loss = step_loss(model, tokenizer, batch, twin=twin)
+        loss = step_loss(model, tokenizer, batch, tool_tokens=tool_tokens, twin=twin)
         optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -171,9 +172,11 @@ def fit(
         report(step, float(loss.detach()))
 
 
-def step_loss(model: TextEncoder, tokenizer: Tokenizer, batch: Sequence[Example], *, twin: float = NO_TWINS) -> Tensor:
+def step_loss(
+    model: TextEncoder, tokenizer: Tokenizer, batch: Sequence[Example], *, tool_tokens: int, twin: float = NO_TWINS
+) -> Tensor:
     """Return the loss of one batch."""
     with torch.autocast("cpu", torch.bfloat16):
         requests = model(*tokenise(tokenizer, [example.request for example in batch], cut=REQUEST_TOKENS))
-        tools = model(*tokenise(tokenizer, [example.tool for example in batch], cut=TOOL_TOKENS))
+        tools = model(*tokenise(tokenizer, [example.tool for example in batch], cut=tool_tokens))
     return contrastive_loss(requests.float(), tools.float(), torch.from_numpy(right_mask(batch)), twin=twin)
