@@ -5,7 +5,7 @@ from __future__ import annotations
 from toolsearch.embed.protocol import Encoder
 from toolsearch.errors import RequestError
 
-ENCODER_NAMES: tuple[str, ...] = ("minilm", "hashed", "st:<folder or hub name>")
+ENCODER_NAMES: tuple[str, ...] = ("bundled", "minilm", "hashed", "st:<folder or hub name>")
 """What `load_encoder` takes; the first is the default."""
 
 
@@ -13,7 +13,7 @@ def load_encoder(name: str) -> Encoder:
     """Return the encoder of that name.
 
     Args:
-        name: `minilm` (bundled, English, offline), `hashed` (no model, no semantics), or `st:` followed by a
+        name: `bundled` (our own, fitted for tools, Chinese and English), `minilm` (English only), `hashed` (no model, no semantics), or `st:` followed by a
             local folder or a hub name that sentence-transformers can load. Only a hub name that is not in the local
             cache uses the network.
 
@@ -22,6 +22,10 @@ def load_encoder(name: str) -> Encoder:
         MissingExtraError: For `st:` without the [st] extra.
         IndexStateError: If the model cannot be loaded.
     """
+    if name == "bundled":
+        from toolsearch.embed.bundled import BundledEncoder
+
+        return BundledEncoder()
     if name == "minilm":
         from toolsearch.embed.onnx import minilm
 
