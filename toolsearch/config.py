@@ -77,8 +77,8 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
         "default": Profile(
             weights=MappingProxyType(
                 {
-                    "semantic": 0.45,
-                    "lexical": 0.45,
+                    "semantic": 0.50,
+                    "lexical": 0.40,
                     "experience": 0.10,
                     "input_readiness": 0.10,
                     "reliability": 0.08,

@@ -223,6 +223,8 @@ class ToolIndex:
                 encoder=state.encoder,
                 encode=self._live.encoder.encode_queries if view.vectors_ready else None,
             )
+            if probes[0].words is not None and probes[0].vector is not None:
+                weights["lexical"] *= probes[0].words.known  # the lane counts for what it can know of the request
         with watch.time("recall"):
             recalled, relevance = retrieve(
                 probes,

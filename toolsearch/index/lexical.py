@@ -96,6 +96,15 @@ class BoundTerms:
     _parts: tuple[NDArray[np.float64], ...]
     _fields: tuple[str, ...]
 
+    @property
+    def known(self) -> float:
+        """Return the idf-weighted share of the tokens that stand in any document of the DocSet, in [0, 1].
+
+        It says how much the lane can know of the request: little of a Chinese request over English contracts.
+        """
+        total = sum(self.idf.values())
+        return sum(term.idf for term in self._terms if term.docs.size) / total if total else 0.0
+
     def hits(self, *, depth: int) -> LexicalHits:
         """Return the `depth` best documents that hold at least one token, depth at least 1."""
         best = top(self.scores, ids=np.flatnonzero(self.scores), depth=depth)
