@@ -233,15 +233,16 @@ def test_votes_fall_with_distance_age_and_failures():
     full, near, old, failed = (
         values((0, "a", *entry))[0] for entry in ((1.0, 0, 0), (0.9, 0, 0), (1.0, 90, 0), (1.0, 0, 1))
     )
-    assert near == pytest.approx(full * 0.81)
+    assert near == pytest.approx(full * 0.9**1.5)
     assert old == pytest.approx(full / 2)
     assert failed == pytest.approx(full / 2)
     assert values((0, "a", 0.4, 0, 0), floor=0.5) == {0: 0.0}
+    assert values((0, "a", 0.2, 0, 0)) == {0: 0.0}, "too faint"
 
 
 def test_who_asks_is_not_taken_in_by_itself():
     entries = ((0, "me", 0.9, 0, 0), (1, "you", 0.9, 0, 0))
-    assert values(*entries, own="me") == {0: pytest.approx(0.81), 1: pytest.approx(0.27)}
+    assert values(*entries, own="me") == {0: pytest.approx(0.9**1.5), 1: pytest.approx(0.3 * 0.9**0.5)}
 
 
 @pytest.mark.parametrize("seed", range(20))

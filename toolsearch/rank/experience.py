@@ -2,9 +2,10 @@
 
 A past request votes for its tool with
 
-    u = s * 2 ** (-age / half-life) / 2 ** failures,   s = ((cosine - floor) / (1 - floor)) ** 2, 0 below the floor
+    u = s * 2 ** (-days / half-life) / 2 ** failures,   s = ((cosine - floor) / (1 - floor)) ** 1.5, 0 where s < 0.1
 
-and the experience of a tool is the mean of the best votes of its three best sources, a missing one counting 0. So:
+(floor: the cosine that unrelated texts reach with the encoder), and the experience of a tool is the mean of the best
+votes of its three best sources, a missing one counting 0. So:
 
 - a number depends on the tool's own past requests only; no rank, no share, nothing of other tools;
 - whatever one source tells moves it by at most a third, be it one request or a thousand;
@@ -35,13 +36,15 @@ SOURCES = 3
 HALF_LIFE_DAYS = 90.0
 """Age at which a past request counts half."""
 
-FLOOR_SHARE = 0.13
-"""Where a vote begins, between the cosine of unrelated texts and that of equal ones."""
+LEAST_VOTE = 0.1
+"""Likeness from which on a past request votes: fainter ones are many, and say little."""
 
 NOBODY = "anonymous"
 """The subject of callers without a name: many may share it, so it is nobody's own."""
 
 _SECONDS_PER_DAY = 86_400.0
+_DECAY = np.array([2.0 ** (-days / HALF_LIFE_DAYS) for days in range(3_650)])
+"""Worth of a vote by its age in whole days: a table, as the last bit of a vectorised power may depend on the place."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +92,10 @@ class PastRequests:
         visible = docs.mask[self.doc_ids]
         tools, doc_ids = self.tools[visible], self.doc_ids[visible]
         wanted = DocSet.of(tools, n_docs=len(self.shelf.numbers))
-        floor = vote_floor(self.encoder)
-        hits = self.shelf.near(vector, tools=wanted, least=floor)
+        floor = self.encoder.cosine_floor
+        # A little lower than the least vote: what is below it is taken out by the vote itself.
+        least = floor + (LEAST_VOTE ** (2.0 / 3.0) - 1e-6) * (1.0 - floor)
+        hits = self.shelf.near(vector, tools=wanted, least=least)
         numbers, values, sources = experience_of(
             hits, floor=floor, at=self.at.timestamp(), own=None if self.subject is None else source_number(self.subject)
         )
@@ -102,11 +107,6 @@ class PastRequests:
         return Votes(found[voted], values[rows[voted]], sources[rows[voted]])
 
 
-def vote_floor(encoder: EncoderInfo) -> float:
-    """Return the cosine from which on a past request votes."""
-    return encoder.cosine_floor + FLOOR_SHARE * (1.0 - encoder.cosine_floor)
-
-
 def experience_of(
     hits: PastHits, *, floor: float, at: float, own: int | None
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
@@ -114,13 +114,14 @@ def experience_of(
 
     Args:
         hits: Past requests near the query.
-        floor: Cosine at which a vote is 0.
+        floor: Cosine of unrelated texts.
         at: The moment, in seconds since the epoch.
         own: The source that asks, if it is somebody in particular.
     """
-    ages = np.maximum(at - hits.at, 0.0) / _SECONDS_PER_DAY
-    votes = np.clip((hits.cosines - floor) / (1.0 - floor), 0.0, 1.0) ** 2
-    votes = votes * np.exp2(-ages / HALF_LIFE_DAYS) * np.exp2(-hits.failures.astype(np.float64))
+    days = np.clip((at - hits.at) / _SECONDS_PER_DAY, 0, _DECAY.size - 1).astype(np.int64)
+    near = np.clip((hits.cosines - floor) / (1.0 - floor), 0.0, 1.0)
+    likeness = near * np.sqrt(near)
+    votes = np.where(likeness >= LEAST_VOTE, np.ldexp(likeness * _DECAY[days], -hits.failures), 0.0)
     # Best vote of each source for each tool, then the best sources of each tool, in an order that ties cannot change.
     order = np.lexsort((-votes, hits.sources, hits.tools))
     tools, sources, votes = hits.tools[order], hits.sources[order], votes[order]
