@@ -19,9 +19,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex, read_path
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.catalog import load_encoder
 from toolsearch.embed.protocol import Encoder
 from toolsearch.eval.bench import SharedDocumentVectors
+from toolsearch.eval.instruments import EXPERIENCE
 from toolsearch.eval.qrels import TOOLS_FILE, Qrels, Query, read_qrels
 from toolsearch.eval.results import SystemResult, environment, write_result
 from toolsearch.eval.run import Run
@@ -110,7 +112,8 @@ def measured(trial: Trial, *, sizes: Sequence[int], encoder: Encoder, seed: int)
             for metric in METRICS
             if found
         )
-        result = result.model_copy(update={"settings": settings, "environment": environment(), "comparisons": compared})
+        known = {"settings": settings, "environment": environment(), "comparisons": compared}
+        result = result.model_copy(update={"dataset": f"{trial.asked.name}{EXPERIENCE}", **known})
         found.append((result, scores))
     return [result for result, _ in found]
 
@@ -151,7 +154,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="NAME", help="only this set; repeat")
     parser.add_argument("--limit", type=int, default=None, help="requests of each data set; default all")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="past requests of each tool; 0 first")
-    parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--encoder", default=DEFAULT_ENCODER)
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args(arguments)
 

@@ -124,9 +124,22 @@ def test_figures_published_without_interval_are_shown_without_one():
     assert "| published |  |  | **0.985** |" in text
 
 
+def test_past_requests_stand_by_their_number():
+    results = [
+        result(f"toolsearch with {size}", "d experience", value=0.5, settings={"past_requests_a_tool": size})
+        for size in (10, 0, 3)
+    ]
+    section = results_markdown(results).split("## Learning from past requests")[1].split("##")[0]
+    assert [line.split("|")[2].strip() for line in section.splitlines() if line.startswith("| d [test] ")] == [
+        "0",
+        "3",
+        "10",
+    ]
+
+
 def test_no_results_make_an_empty_report():
     assert results_markdown([]).startswith("# Results")
-    assert results_markdown([]).count("Not measured here") == 9
+    assert results_markdown([]).count("Not measured here") == 10
     assert readme_table([]) == ""
 
 

@@ -19,6 +19,7 @@ PASSED = "passed"
 
 GUARANTEES = " guarantees"
 ABLATION = " ablation"
+EXPERIENCE = " experience"
 SCALE = "scale-"
 LATENCY = "latency"
 """The slice that measurements of speed keep their figures in."""
@@ -36,6 +37,7 @@ class Instruments:
         cases: Case files over a catalogue of our own.
         guarantees: Permission, isolation, order, and what contract knowledge is worth.
         ablations: Parts left out and alone.
+        experience: The same requests with more and more past requests to learn from, fewest first.
         costs: Build time, time and memory of every system over catalogues of several sizes.
         latency: Time by stage over large catalogues, in process and over HTTP.
     """
@@ -44,6 +46,7 @@ class Instruments:
     cases: tuple[SystemResult, ...]
     guarantees: tuple[SystemResult, ...]
     ablations: tuple[SystemResult, ...]
+    experience: tuple[SystemResult, ...]
     costs: tuple[SystemResult, ...]
     latency: tuple[SystemResult, ...]
 
@@ -58,6 +61,7 @@ def sorted_out(results: Iterable[SystemResult]) -> Instruments:
         cases=tuple(groups.get("cases", ())),
         guarantees=tuple(groups.get("guarantees", ())),
         ablations=tuple(groups.get("ablations", ())),
+        experience=tuple(sorted(groups.get("experience", ()), key=lambda one: (one.dataset, past_requests(one)))),
         costs=tuple(groups.get("costs", ())),
         latency=tuple(groups.get("latency", ())),
     )
@@ -66,6 +70,11 @@ def sorted_out(results: Iterable[SystemResult]) -> Instruments:
 def is_ours(result: SystemResult) -> bool:
     """Tell whether a result is of our own engine, in whatever mode."""
     return result.system.split(" ")[0] == OURS
+
+
+def past_requests(result: SystemResult) -> int:
+    """Return how many past requests of each tool there were to learn from."""
+    return int(result.settings.get("past_requests_a_tool") or 0)
 
 
 def main_value(result: SystemResult) -> float:
@@ -110,7 +119,7 @@ def side_by_side(group: Sequence[SystemResult]) -> tuple[SystemResult, ...]:
 
 
 def _instrument(result: SystemResult) -> str:
-    for ending, name in ((GUARANTEES, "guarantees"), (ABLATION, "ablations")):
+    for ending, name in ((GUARANTEES, "guarantees"), (ABLATION, "ablations"), (EXPERIENCE, "experience")):
         if result.dataset.endswith(ending):
             return name
     if result.dataset.startswith(SCALE):

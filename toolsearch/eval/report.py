@@ -12,7 +12,13 @@ from toolsearch.eval.instruments import Instruments, is_ours, sorted_out
 from toolsearch.eval.markdown import table
 from toolsearch.eval.positions import read_with_positions
 from toolsearch.eval.readme_table import readme_table
-from toolsearch.eval.report_others import ablation_section, cost_section, guarantee_sections, latency_section
+from toolsearch.eval.report_others import (
+    ablation_section,
+    cost_section,
+    experience_section,
+    guarantee_sections,
+    latency_section,
+)
 from toolsearch.eval.report_quality import case_sections, dataset_sections, overview, refusals
 from toolsearch.eval.results import SystemResult
 
@@ -49,6 +55,7 @@ def results_markdown(results: Sequence[SystemResult], *, reasons: Mapping[str, s
         ("Requests that no tool fits", _REFUSALS, refusals(found.quality), "make bench"),
         ("Guarantees", "", guarantee_sections(found.guarantees), "python -m benchmarks.guarantees"),
         ("What each part is worth", "", _ablations(found), "python -m benchmarks.ablation"),
+        ("Learning from past requests", "", experience_section(found.experience), "python -m benchmarks.experience"),
         ("Cost by size of the catalogue", "", _costs(found), "python -m benchmarks.peers --scale"),
         ("Latency", "", latency_section(found.latency), "python -m benchmarks.latency"),
         ("Every data set", "", dataset_sections(found.quality), "make bench"),

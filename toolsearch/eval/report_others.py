@@ -1,10 +1,10 @@
-"""The sections of RESULTS.md that are not about labelled requests: guarantees, ablation, cost and latency."""
+"""The sections of RESULTS.md beside the plain quality figures: guarantees, ablation, experience, cost, latency."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from toolsearch.eval.instruments import BUDGET, LATENCY, SCALE, datasets
+from toolsearch.eval.instruments import BUDGET, EXPERIENCE, LATENCY, SCALE, datasets, past_requests
 from toolsearch.eval.markdown import bold, number, p_value, signed, table, with_interval
 from toolsearch.eval.results import Measure, SystemResult
 
@@ -23,6 +23,7 @@ GAIN = " gain"
 ABLATION_METRICS = ("ndcg@10", "reciprocal rank")
 """The metric an ablation is shown by: of ranked lists, and of cases."""
 
+EXPERIENCE_METRICS = ("recall@1", "recall@5", "mrr@10", "complete@5")
 LEFT_OUT, ALONE = "no ", "only "
 
 
@@ -60,6 +61,17 @@ def ablation_section(results: Sequence[SystemResult]) -> str:
     if harmful:
         parts.append("Stand in the way somewhere: " + "; ".join(f"{n} on {', '.join(s)}" for n, s in harmful) + ".\n")
     return "\n".join(parts)
+
+
+def experience_section(results: Sequence[SystemResult]) -> str:
+    """Return the figures of each data set by the number of past requests of each tool."""
+    rows = []
+    for result in results:
+        measures = result.metrics.get("all", {})
+        name = f"{result.dataset.removesuffix(EXPERIENCE)} [{result.role}]"
+        cells = [with_interval(measures.get(metric)) for metric in EXPERIENCE_METRICS]
+        rows.append([name, str(past_requests(result)), str(result.settings.get("encoder", "")), *cells])
+    return table(["data set", "past requests a tool", "encoder", *EXPERIENCE_METRICS], rows)
 
 
 def standing_of(results: Sequence[SystemResult]) -> tuple[list[str], list[tuple[str, list[str]]]]:
