@@ -1,6 +1,7 @@
 """Learning from outcomes and logs, seen from outside."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -274,3 +275,24 @@ def test_it_can_be_switched_off(index: ToolIndex) -> None:
     assert index.rank(weighed, principal=person("zoe")) == index.with_limits(SearchLimits(past=False)).rank(
         weighed, principal=person("zoe")
     )
+
+
+def test_learning_searching_and_changing_the_catalogue_at_once(index: ToolIndex) -> None:
+    def work(number: int) -> int:
+        who = person(f"u{number}")
+        for turn in range(8):
+            succeed(index, who, text=f"{ASKED} {number} {turn}", tool=("s/orders", "s/refunds")[turn % 2])
+            if number == 0:
+                index.add([contract(f"aa{turn}", "is in the way of old numbers")])
+            elif number == 1:
+                index.forget(f"gone{turn}", tenant="acme")
+        return len(index.rank(ASKED, principal=who))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
+    live = index._live
+    kept = {row.key for row in live.registry.experience()}
+    shelf = live.state.experience.shelves["acme"]
+    assert kept == {key for segment in shelf.segments for key in segment.places}
+    assert len(kept) == len(live.memory) == 4 * 8
+    assert scores(index, person("zoe"))["s/orders@1"] > scores(index, person("zoe", "globex"))["s/orders@1"]
