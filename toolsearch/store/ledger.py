@@ -36,7 +36,7 @@ class ExperienceBounds:
     per_day: int = 5
     per_source: int = 20
     per_tool: int = 60
-    per_tenant: int = 20_000
+    per_tenant: int = 10_000
     in_all: int = 100_000
     max_age: timedelta = timedelta(days=360)
 
