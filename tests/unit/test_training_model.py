@@ -204,3 +204,13 @@ def test_the_rate_rises_then_falls_to_its_floor() -> None:
     assert schedule.rate(0) == pytest.approx(0.1)
     assert schedule.rate(10) == pytest.approx(1.0)
     assert schedule.rate(100) == pytest.approx(0.2)
+
+
+def test_rounds_are_averaged_by_their_weights() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    from toolsearch.training.encoder import LATER, averaged
+
+    mean = averaged([{"a": torch.zeros(2)}, {"a": torch.ones(2)}], weights=[0.25, 0.75])
+    assert mean["a"].tolist() == [0.75, 0.75]
+    assert sum(later.weight for later in LATER) == pytest.approx(1.0)
