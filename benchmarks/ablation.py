@@ -11,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.eval.ablation import Ablation, ablate_cases, ablate_folder
 from toolsearch.eval.ablation_report import ablation_markdown, ablation_result
 from toolsearch.eval.cases import load_cases
@@ -74,7 +75,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=HERE, help="folder for ABLATION.md and results/")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this set (or `starter`); repeat")
     parser.add_argument("--limit", type=int, default=150, help="requests of each data set")
-    parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--encoder", default=DEFAULT_ENCODER)
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args(arguments)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from toolsearch import read_path
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.eval.cases import load_cases
 from toolsearch.eval.figures import GuaranteeReport, guarantees_markdown
 from toolsearch.eval.guarantees import starter_guarantees, world_guarantees
@@ -49,7 +50,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     default = os.environ.get("TOOLSEARCH_DATA", str(ROOT.parent / "shared" / "data"))
     parser.add_argument("--data", type=Path, default=Path(default), help="data root; default TOOLSEARCH_DATA")
     parser.add_argument("--out", type=Path, default=HERE, help="folder for GUARANTEES.md and results/")
-    parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--encoder", default=DEFAULT_ENCODER)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--principals", type=int, default=6, help="generated principals")
     parser.add_argument("--requests", type=int, default=60, help="generated requests of each principal")

@@ -8,6 +8,9 @@ from types import MappingProxyType
 
 from toolsearch.query import SIGNAL_NAMES, SignalName
 
+DEFAULT_ENCODER = "bundled"
+"""Name for `toolsearch.embed.catalog.load_encoder` where none is given."""
+
 FORMAT_VERSION = 1
 """Version of the snapshot folder. Another number cannot be opened."""
 
@@ -80,7 +83,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
                     "semantic": 0.50,
                     "lexical": 0.40,
                     "experience": 0.10,
-                    "input_readiness": 0.10,
+                    "input_readiness": 0.20,
                     "reliability": 0.08,
                     "freshness": 0.15,
                     "cost": 0.03,
@@ -121,7 +124,7 @@ class SearchLimits:
     """
 
     depth: int = 50
-    relevance_floor: float = 0.25
+    relevance_floor: float = 0.15
     words_floor: float = 0.18
     few: int = 5
     many: int = 8

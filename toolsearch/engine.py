@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from toolsearch.answer import Catalogue, compose, title_of, told
-from toolsearch.config import PROFILES, SearchLimits
+from toolsearch.config import DEFAULT_ENCODER, PROFILES, SearchLimits
 from toolsearch.contract import ToolContract
 from toolsearch.decision import readable
 from toolsearch.embed.protocol import Encoder
@@ -83,7 +83,7 @@ class ToolIndex:
         path: Path | str | None,
         *,
         rules: RuleBook | None = None,
-        encoder: str | Encoder = "minilm",
+        encoder: str | Encoder = DEFAULT_ENCODER,
         exist_ok: bool = False,
         limits: SearchLimits | None = None,
         remember_requests: bool = True,

@@ -31,9 +31,7 @@ class MissingInput(Frozen):
 class InputState(Frozen):
     """Which required inputs are at hand."""
 
-    ready: dict[str, Any] = Field(
-        default_factory=dict, description="Field -> value given or found in the request."
-    )
+    ready: dict[str, Any] = Field(default_factory=dict, description="Field -> value given or found in the request.")
     missing: tuple[MissingInput, ...] = ()
 
 
@@ -59,9 +57,7 @@ class Candidate(Frozen):
     side_effect: SideEffectField
     side_effect_inferred: bool = False
     approval: str | None = None
-    clauses: tuple[int, ...] = Field(
-        default=(), description="Which clauses of the request it answers, from 0."
-    )
+    clauses: tuple[int, ...] = Field(default=(), description="Which clauses of the request it answers, from 0.")
     alternatives: tuple[Alternative, ...] = ()
     already_loaded: bool = False
     definition: dict[str, Any] | None = None
@@ -111,9 +107,7 @@ class CandidateSet(Frozen):
     """The answer to one SearchRequest."""
 
     trace_id: str
-    catalog_version: str = Field(
-        description="Hash of the visible view: changes when a visible contract does."
-    )
+    catalog_version: str = Field(description="Hash of the visible view: changes when a visible contract does.")
     tools_hash: str = Field(description="Hash of the tools handed out, in order.")
     outcome: OutcomeKind
     visible_tools: int = Field(ge=0)

@@ -24,6 +24,7 @@ from benchmarks.latency.measure import EVERYTHING, SHARES, adding_times, build_i
 from benchmarks.latency.over_http import load, sidecar
 from benchmarks.latency.report import Measured, budget_table, lines, result, stage_table
 from toolsearch import Principal, ToolIndex
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.errors import ToolSearchError
 from toolsearch.eval.results import write_result
 
@@ -103,7 +104,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     default = os.environ.get("TOOLSEARCH_DATA", "../shared/data")
     parser.add_argument("--data", type=Path, default=Path(default), help="data root; default TOOLSEARCH_DATA")
     parser.add_argument("--tools", type=int, nargs="+", default=[1_000, 10_000], help="sizes of catalogue")
-    parser.add_argument("--encoder", default="minilm", help="minilm, hashed or st:NAME")
+    parser.add_argument("--encoder", default=DEFAULT_ENCODER, help="bundled, minilm, hashed or st:NAME")
     parser.add_argument("--requests", type=int, default=300, help="requests timed")
     parser.add_argument("--http", action="store_true", help="also over HTTP with 1, 8 and 32 clients")
     parser.add_argument("--seed", type=int, default=0, help="of the samples")

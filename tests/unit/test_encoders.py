@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.cached import CachedQueries, embed_documents_cached, text_key
 from toolsearch.embed.catalog import ENCODER_NAMES, load_encoder
 from toolsearch.embed.hashed import HashedEncoder
@@ -157,12 +158,12 @@ def test_hashed_splits_identifiers_and_unspaced_scripts() -> None:
 def test_names_lead_to_encoders() -> None:
     assert load_encoder("minilm").info.id == "minilm-int8@1.0.0"
     assert load_encoder("hashed").info.id == "hashed-512@1.0.0"
-    assert ENCODER_NAMES[0] == "minilm"
+    assert ENCODER_NAMES[0] == DEFAULT_ENCODER
 
 
 @pytest.mark.parametrize("name", ["", "MiniLM", "st:", "st: ", "sentence-transformers/x", "hashed:1"])
 def test_unknown_names_are_answered_with_the_known_ones(name: str) -> None:
-    with pytest.raises(RequestError, match="known: minilm, hashed, st:") as caught:
+    with pytest.raises(RequestError, match="known: bundled, minilm, hashed, st:") as caught:
         load_encoder(name)
     assert caught.value.field == "encoder"
 

@@ -25,7 +25,7 @@ def bench(
         list[str] | None,
         typer.Option("--mode", help="lexical, vector or hybrid; repeat; default all.", show_default=False),
     ] = None,
-    encoder: Annotated[str, typer.Option(help="minilm, hashed or st:NAME.")] = "minilm",
+    encoder: Annotated[str, typer.Option(help="bundled, minilm, hashed or st:NAME.")] = "bundled",
     k: Annotated[int, typer.Option("-k", min=1, max=100, help="Candidates asked for.")] = 10,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many requests.", show_default=False)

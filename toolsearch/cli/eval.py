@@ -40,7 +40,7 @@ def eval_cases(
     split: Annotated[str | None, typer.Option(help="Only the cases of this split.", show_default=False)] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.", show_default=False)] = None,
-    encoder: Annotated[str, typer.Option(help="Encoder of a catalogue indexed in memory.")] = "minilm",
+    encoder: Annotated[str, typer.Option(help="Encoder of a catalogue indexed in memory.")] = "bundled",
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Run labelled requests and say which fail.

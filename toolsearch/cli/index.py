@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 CONTRACTS_FOLDER, RULES_FILE = "contracts", "rules.yaml"
 """What is read from the index folder itself where nothing else is named."""
 
-_DEFAULT_ENCODER = "minilm"
 _SHOWN = 20
 _NOBODY = (
     "{count} tools are visible to nobody: their contracts state no `access` and no rule allows them. Give --rules "
@@ -48,7 +47,8 @@ def index(
         bool, typer.Option("--trusted", help="Let hints of foreign definitions lower the risk assumed of a tool.")
     ] = False,
     encoder: Annotated[
-        str | None, typer.Option(help="minilm, hashed or st:NAME; for a new index or --rebuild.", show_default=False)
+        str | None,
+        typer.Option(help="bundled, minilm, hashed or st:NAME; for a new index.", show_default=False),
     ] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the snapshot again from the registry.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Remove the tools that no source names.")] = False,
@@ -179,7 +179,7 @@ def _opened(path: Path, *, book: RuleBook | None, encoder: str | None, rebuild: 
     try:
         found = ToolIndex.open(path, encoder=encoder, rebuild=rebuild)
     except IndexMissing:
-        found = ToolIndex.create(path, rules=book, encoder=encoder or _DEFAULT_ENCODER)
+        found = ToolIndex.create(path, rules=book, encoder=encoder or "bundled")
     with found:
         yield found
 

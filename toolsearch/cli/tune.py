@@ -28,7 +28,7 @@ def tune(
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=10, help="Most passes over all weights.")] = 2,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
-    encoder: Annotated[str, typer.Option(help="Encoder to tune for.")] = "minilm",
+    encoder: Annotated[str, typer.Option(help="Encoder to tune for.")] = "bundled",
 ) -> None:
     """Fit weights and floors on train and dev requests, and show the hold-out beside it. Writes nothing by itself."""
     from toolsearch.eval import tune as tuning

@@ -13,9 +13,9 @@ def load_encoder(name: str) -> Encoder:
     """Return the encoder of that name.
 
     Args:
-        name: `bundled` (our own, fitted for tools, Chinese and English), `minilm` (English only), `hashed` (no model, no semantics), or `st:` followed by a
-            local folder or a hub name that sentence-transformers can load. Only a hub name that is not in the local
-            cache uses the network.
+        name: `bundled` (our own, fitted for tools, Chinese and English), `minilm` (English only), `hashed` (no model,
+            no semantics), or `st:` followed by a local folder or a hub name that sentence-transformers can load. Only
+            a hub name that is not in the local cache uses the network.
 
     Raises:
         RequestError: If there is no encoder of that name.

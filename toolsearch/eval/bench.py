@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch import Principal, Restriction, RuleBook, SearchRequest, ToolIndex, ToolRef, read_path
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.catalog import load_encoder
 from toolsearch.embed.protocol import Encoder, EncoderInfo
 from toolsearch.errors import DataError
@@ -111,7 +112,7 @@ class SharedDocumentVectors:
 def bench_dataset(
     folder: Path,
     *,
-    encoder: str | Encoder = "minilm",
+    encoder: str | Encoder = DEFAULT_ENCODER,
     modes: Sequence[str] = ("lexical", "vector", "hybrid"),
     queries: str = QUERIES_FILE,
     tools: Path | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from toolsearch import CandidateSet, Principal, RuleBook, SearchRequest, ToolIndex, load_contracts
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.protocol import Encoder
 from toolsearch.errors import DataError
 from toolsearch.eval.cases import CaseSuite, load_cases
@@ -42,7 +43,7 @@ class CasesReport:
     cases: tuple[CaseResult, ...]
 
 
-def open_catalogue(folder: Path, *, encoder: str | Encoder = "minilm") -> ToolIndex:
+def open_catalogue(folder: Path, *, encoder: str | Encoder = DEFAULT_ENCODER) -> ToolIndex:
     """Return an index in memory of a catalogue folder: its `contracts` under its `rules.yaml`.
 
     Raises:
@@ -61,7 +62,7 @@ def bench_cases(
     *,
     cases: Path,
     split: str | None = None,
-    encoder: str | Encoder = "minilm",
+    encoder: str | Encoder = DEFAULT_ENCODER,
     modes: Sequence[Mode] = (Mode.HYBRID,),
     seed: int = 0,
 ) -> dict[Mode, CasesReport]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from toolsearch import CandidateSet, Principal, RuleBook, SearchRequest, ToolContract, ToolIndex, load_contracts
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.catalog import load_encoder
 from toolsearch.embed.protocol import Encoder
 from toolsearch.errors import DataError
@@ -40,14 +41,14 @@ class Scene:
 
     @classmethod
     def of(
-        cls, name: str, contracts: Sequence[ToolContract], *, rules: RuleBook, encoder: str | Encoder = "minilm"
+        cls, name: str, contracts: Sequence[ToolContract], *, rules: RuleBook, encoder: str | Encoder = DEFAULT_ENCODER
     ) -> Scene:
         """Return the scene of some contracts."""
         shared = SharedDocumentVectors(load_encoder(encoder) if isinstance(encoder, str) else encoder)
         return cls(name, tuple(sorted(contracts, key=lambda contract: contract.ref)), rules, shared)
 
     @classmethod
-    def read(cls, path: Path, *, encoder: str | Encoder = "minilm") -> Scene:
+    def read(cls, path: Path, *, encoder: str | Encoder = DEFAULT_ENCODER) -> Scene:
         """Return the scene of a catalogue.
 
         Args:

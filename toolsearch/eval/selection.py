@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolsearch import RuleBook, load_contracts
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.protocol import Encoder
 from toolsearch.errors import DataError
 from toolsearch.eval.cases import CaseSuite
 from toolsearch.eval.scenes import Scene
 
 
-def scene_of(suites: Sequence[CaseSuite], *, catalog: Path | None = None, encoder: str | Encoder = "minilm") -> Scene:
+def scene_of(
+    suites: Sequence[CaseSuite], *, catalog: Path | None = None, encoder: str | Encoder = DEFAULT_ENCODER
+) -> Scene:
     """Return the catalogue that case files are asked of.
 
     Args:

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.contract import Frozen
 from toolsearch.errors import DataError
 from toolsearch.eval.bench import Progress, bench_dataset
@@ -45,7 +46,7 @@ class DatasetSuite(Frozen):
     queries: str = QUERIES_FILE
     tools: str | None = Field(default=None, description="Folder whose tools are asked instead, below the data root.")
     limit: int | None = Field(default=None, ge=1)
-    encoder: str = "minilm"
+    encoder: str = DEFAULT_ENCODER
     modes: tuple[Mode, ...] = (Mode.LEXICAL, Mode.VECTOR, Mode.HYBRID)
     k: int = Field(default=10, ge=1, le=100)
     seed: int = 0
@@ -82,7 +83,7 @@ class CasesSuite(Frozen):
     catalog: str = Field(min_length=1, description="Folder with contracts/ and rules.yaml, below the project root.")
     cases: str = Field(min_length=1, description="Case file or folder, below the project root.")
     split: str | None = Field(default=None, description="Only the cases of this split.")
-    encoder: str = "minilm"
+    encoder: str = DEFAULT_ENCODER
     modes: tuple[Mode, ...] = (Mode.HYBRID,)
     seed: int = 0
     tolerance: float = Field(default=0.005, ge=0)

@@ -22,14 +22,14 @@ from toolsearch.query import SIGNAL_NAMES, SignalName
 
 GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
-        "semantic": (0.3, 0.45, 0.6, 0.8),
-        "lexical": (0.3, 0.45, 0.6, 0.8),
+        "semantic": (0.3, 0.4, 0.5, 0.6, 0.8),
+        "lexical": (0.2, 0.3, 0.4, 0.5, 0.7),
         "experience": (0.0, 0.1, 0.2, 0.4),
         "input_readiness": (0.0, 0.05, 0.1, 0.2, 0.4),
         "reliability": (0.0, 0.08, 0.2),
         "freshness": (0.0, 0.15, 0.3, 0.6),
         "cost": (0.0, 0.03, 0.1),
-        "relevance_floor": (0.15, 0.2, 0.25, 0.3, 0.35, 0.4),
+        "relevance_floor": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
         "words_floor": (0.1, 0.14, 0.18, 0.22, 0.28),
         "boundary_strength": (0.0, 0.3, 0.6, 0.8),
         "effect_penalty": (0.0, 0.1, 0.2, 0.4),

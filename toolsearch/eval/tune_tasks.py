@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex, read_path
+from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.protocol import Encoder
 from toolsearch.errors import DataRoleError
 from toolsearch.eval import metrics
@@ -59,7 +60,7 @@ def case_halves(suites: Sequence[CaseSuite], *, seed: int = 0) -> Halves:
 
 
 def folder_halves(
-    folder: Path, *, encoder: str | Encoder = "minilm", limit: int | None = None, seed: int = 0
+    folder: Path, *, encoder: str | Encoder = DEFAULT_ENCODER, limit: int | None = None, seed: int = 0
 ) -> tuple[Scene, Halves]:
     """Return the catalogue and the halves of a data folder, roles by the table of public data sets.
 

@@ -172,7 +172,7 @@ class Registry:
             outcomes.add_outcome(connection, row)
 
     def tallies(self, *, half_life_days: float = HALF_LIFE_DAYS) -> dict[outcomes.ToolVersion, Tally]:
-        """Return (server, name, version) -> Tally over all outcomes; those without a success or failure are left out."""
+        """Return (server, name, version) -> Tally over all outcomes; without a success or failure none is kept."""
         with self._database.reading() as connection:
             return outcomes.tallies(connection, half_life_days=half_life_days)
 

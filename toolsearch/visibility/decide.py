@@ -73,13 +73,9 @@ def unmet_requirement(access: Access, principal: Principal) -> Decision | None:
             False, "access.scopes_any", f"the principal has none of the scopes {', '.join(access.scopes_any)}"
         )
     if access.roles_any and not any(role in principal.roles for role in access.roles_any):
-        return Decision(
-            False, "access.roles_any", f"the principal has none of the roles {', '.join(access.roles_any)}"
-        )
+        return Decision(False, "access.roles_any", f"the principal has none of the roles {', '.join(access.roles_any)}")
     if access.tenants and principal.tenant not in access.tenants:
-        return Decision(
-            False, "access.tenants", f"tenant {principal.tenant!r} is not one of {access.tenants}"
-        )
+        return Decision(False, "access.tenants", f"tenant {principal.tenant!r} is not one of {access.tenants}")
     if access.environments and principal.environment not in access.environments:
         return Decision(
             False,

@@ -41,9 +41,7 @@ class ToolScope(Frozen):
     min_side_effect: SideEffectField | None = None
     max_side_effect: SideEffectField | None = None
 
-    def matches(
-        self, *, server: str, name: str, domain: str, tags: tuple[str, ...], side_effect: SideEffect
-    ) -> bool:
+    def matches(self, *, server: str, name: str, domain: str, tags: tuple[str, ...], side_effect: SideEffect) -> bool:
         """Tell whether a tool is in scope."""
         return (
             _any_glob(self.servers, (server,))
@@ -71,9 +69,7 @@ class PrincipalScope(Frozen):
             and _any_glob(self.roles_any, principal.roles)
             and _any_glob(self.scopes_any, principal.scopes)
             and _any_glob(self.tenants, () if principal.tenant is None else (principal.tenant,))
-            and _any_glob(
-                self.environments, () if principal.environment is None else (principal.environment,)
-            )
+            and _any_glob(self.environments, () if principal.environment is None else (principal.environment,))
         )
 
 
@@ -117,9 +113,7 @@ class RuleBook(Frozen):
 
     def about(self, principal: Principal) -> tuple[Rule, ...]:
         """Return the rules that speak of this principal, sorted by id."""
-        return tuple(
-            sorted((rule for rule in self.rules if rule.principals.matches(principal)), key=lambda r: r.id)
-        )
+        return tuple(sorted((rule for rule in self.rules if rule.principals.matches(principal)), key=lambda r: r.id))
 
 
 def require_admin(principal: Principal) -> None:
@@ -133,9 +127,7 @@ def require_admin(principal: Principal) -> None:
         raise PolicyError(f"this call needs the role {ADMIN_ROLE}; the principal's roles: {roles}")
 
 
-def restrictions_allow(
-    principal: Principal, *, server: str, name: str, domain: str, side_effect: SideEffect
-) -> bool:
+def restrictions_allow(principal: Principal, *, server: str, name: str, domain: str, side_effect: SideEffect) -> bool:
     """Tell whether every restriction of the principal leaves a tool visible."""
     own_names: Iterable[str] = (name, f"{server}/{name}")
     for limit in principal.restrictions:

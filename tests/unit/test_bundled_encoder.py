@@ -1,0 +1,105 @@
+"""The encoder that ships: whole, unit, deterministic, and across two languages."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolsearch.embed.bundled import DATA, MANIFEST, PARALLEL_FROM, TOKENIZER, WEIGHTS, BundledEncoder
+from toolsearch.errors import EncoderMismatch, IndexStateError
+
+TEXTS = (
+    "Where is order A1024?",
+    "orders.get. Returns the delivery status of one order.",
+    "getWeatherForecast for a city and a day, in metric or imperial units, with wind and rain",
+    "A1024 到哪了",
+    "查询订单的物流状态",
+    "𠮷野家の注文状況を教えて",
+    "",
+    " \n\t",
+    "\x00\x07",
+    "lone surrogate \ud800 inside",
+    "🛰️🛰️",
+    "word " * 3000,
+    "a" * 300_000,
+)
+
+TOOLS = (
+    "list pods. Lists the pods of a namespace with their status. namespace",
+    "create issue. Opens an issue in a repository. repository, title, body",
+    "get weather forecast. Weather of the coming days in a city. city, days",
+    "查询物流. 根据快递单号查询包裹的物流进度. 单号",
+    "发送邮件. 向收件人发送一封邮件. 收件人, 主题, 正文",
+)
+
+
+@pytest.fixture(scope="module")
+def encoder() -> BundledEncoder:
+    return BundledEncoder()
+
+
+def test_identity_is_there_without_the_weights(tmp_path: Path) -> None:
+    shutil.copy(DATA / MANIFEST, tmp_path)
+    info = BundledEncoder(tmp_path).info
+    assert info.id.startswith("toolsearch-e5@")
+    assert info.scripts == ("any",)
+    assert info.dim == 384
+    assert 0.0 < info.cosine_floor < info.cosine_ceiling < 1.0
+    with pytest.raises(IndexStateError, match="reinstall"):
+        BundledEncoder(tmp_path).encode_queries(["x"])
+    with pytest.raises(IndexStateError, match="reinstall"):
+        _ = BundledEncoder(tmp_path / "nowhere").info
+
+
+def test_vectors_are_unit_rows(encoder: BundledEncoder) -> None:
+    vectors = encoder.encode_documents(TEXTS)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(TEXTS), 384)
+    assert np.linalg.norm(vectors.astype(np.float64), axis=1) == pytest.approx(1.0, abs=1e-6)
+    assert encoder.encode_queries([]).shape == (0, 384)
+
+
+def test_one_text_has_one_vector_alone_in_a_batch_and_from_any_thread(encoder: BundledEncoder) -> None:
+    texts = (TEXTS * PARALLEL_FROM)[: PARALLEL_FROM + 3]
+    batch = encoder.encode_queries(texts)
+    alone = np.concatenate([encoder.encode_documents([text]) for text in TEXTS])
+    assert all(batch[at].tobytes() == alone[at % len(TEXTS)].tobytes() for at in range(len(texts)))
+    with ThreadPoolExecutor(4) as pool:
+        rows = list(pool.map(lambda text: BundledEncoder().encode_queries([text])[0].tobytes(), TEXTS[:5]))
+    assert rows == [row.tobytes() for row in alone[:5]]
+
+
+def test_damaged_weights_are_refused(tmp_path: Path) -> None:
+    for name in (MANIFEST, TOKENIZER, WEIGHTS):
+        shutil.copy(DATA / name, tmp_path)
+    weights = bytearray((tmp_path / WEIGHTS).read_bytes())
+    weights[len(weights) // 2] ^= 1
+    (tmp_path / WEIGHTS).write_bytes(weights)
+    with pytest.raises(EncoderMismatch, match="sha256"):
+        BundledEncoder(tmp_path).encode_queries(["x"])
+
+
+@pytest.mark.parametrize(
+    ("request_text", "tool"),
+    [
+        ("which containers run in the prod namespace", 0),
+        ("生产环境里有哪些 pod", 0),
+        ("给仓库提一个 bug", 1),
+        ("杭州后天下雨吗", 2),
+        ("where is my parcel", 3),
+        ("mail the report to my boss", 4),
+        ("把报告发邮件给老板", 4),
+    ],
+)
+def test_requests_find_tools_of_either_language(encoder: BundledEncoder, request_text: str, tool: int) -> None:
+    cosines = encoder.encode_documents(TOOLS) @ encoder.encode_queries([request_text])[0]
+    assert int(cosines.argmax()) == tool
+
+
+def test_spelling_that_means_nothing_changes_nothing(encoder: BundledEncoder) -> None:
+    first, *others = encoder.encode_queries(["List Pods", "list_pods", "  list\npods ", "ＬＩＳＴ ＰＯＤＳ"])
+    assert all(other.tobytes() == first.tobytes() for other in others)

@@ -1,0 +1,146 @@
+"""The encoder that ships with the package: fitted for tools, English and Chinese, int8, on onnxruntime and tokenizers.
+
+It reads one text at a time. Activations are quantised with one scale a tensor, so in a padded batch the other texts
+would change the last digits of a vector; alone, the same text always gives the same bytes, and nothing is padding.
+`data/ENCODER.md` says what it was made from and how to repeat it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.embed.normalise import encoder_text
+from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.errors import EncoderMismatch, IndexStateError
+
+DATA: Final = Path(__file__).parent / "data"
+MANIFEST: Final = "encoder.json"
+WEIGHTS: Final = "encoder.onnx"
+TOKENIZER: Final = "encoder-tokenizer.json"
+
+PARALLEL_FROM: Final = 64
+"""From so many texts on, several threads share them, each text still by itself; a request never waits for a pool."""
+
+MAX_THREADS: Final = 4
+
+
+class BundledEncoder:
+    """Our own encoder, read from a folder with its weights, tokenizer and manifest. Thread-safe; loads on first use."""
+
+    def __init__(self, folder: Path = DATA) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._loaded: _Loaded | None = None
+
+    @property
+    def info(self) -> EncoderInfo:
+        """Identity from the manifest; loads no weights."""
+        manifest = self._manifest
+        return EncoderInfo(
+            id=manifest["id"],
+            dim=manifest["dim"],
+            sha256=manifest["sha256"],
+            scripts=("any",),
+            cosine_floor=manifest["cosine_floor"],
+            cosine_ceiling=manifest["cosine_ceiling"],
+        )
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[n, dim], unit rows, for requests; float32[0, dim] for no text.
+
+        Raises:
+            EncoderMismatch: If the weights are not those of the manifest.
+            IndexStateError: If a file is missing.
+        """
+        return self._encode(texts)
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[n, dim], unit rows: the same function as for requests; raises as `encode_queries` does."""
+        return self._encode(texts)
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any]:
+        manifest: dict[str, Any] = json.loads(_read(self._folder / MANIFEST))
+        return manifest
+
+    def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = np.zeros((len(texts), self.info.dim), dtype=np.float32)
+        if not texts:
+            return vectors
+        loaded = self._load()
+        if len(texts) < PARALLEL_FROM:
+            vectors[:] = [loaded.vector(text) for text in texts]
+        else:
+            with ThreadPoolExecutor(max_workers=min(MAX_THREADS, os.cpu_count() or 1)) as pool:
+                vectors[:] = list(pool.map(loaded.vector, texts))
+        return vectors
+
+    def _load(self) -> _Loaded:
+        """Return tokenizer and session; the first caller loads and verifies them, others wait."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _open(self._folder, sha256=self.info.sha256, tokens=self._manifest["tokens"])
+            return self._loaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A tokenizer that cuts and an onnxruntime session, both safe to call from several threads."""
+
+    tokenizer: Any
+    session: Any
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """Return float32[dim], the unit vector of one text."""
+        ids = np.array(self.tokenizer.encode(encoder_text(text)).ids, dtype=np.int64)
+        vector: NDArray[np.float32] = self.session.run(None, {"ids": ids})[0]
+        return vector
+
+
+def _open(folder: Path, *, sha256: str, tokens: int) -> _Loaded:
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    weights, tokenizer_json = (_read(folder / name) for name in (WEIGHTS, TOKENIZER))
+    found = content_hash(weights, tokenizer_json)
+    if found != sha256:
+        raise EncoderMismatch(
+            f"the bundled encoder in {folder} has sha256 {found}, expected {sha256}: reinstall toolsearch",
+            found=found,
+            expected=sha256,
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only; it would write warnings past our logging
+    # Not beyond the basic level: the graph is already fused where that is faster, and unfused where it is not.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    tokenizer = Tokenizer.from_buffer(tokenizer_json)
+    tokenizer.enable_truncation(tokens)
+    return _Loaded(tokenizer, session)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise IndexStateError(
+            f"{path} of the bundled encoder is missing: reinstall toolsearch, or name another encoder"
+        ) from error
+
+
+def content_hash(weights: bytes, tokenizer: bytes) -> str:
+    """Return the hex digest that stands for an encoder: of its weights, then its tokenizer."""
+    return hashlib.sha256(hashlib.sha256(weights).digest() + hashlib.sha256(tokenizer).digest()).hexdigest()
