@@ -6,7 +6,7 @@ DATA ?= $(or $(TOOLSEARCH_DATA),../shared/data)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test test-all lint types docs bench bench-quick bench-peers clean
+.PHONY: help setup serve demo test test-all lint types docs bench bench-quick bench-peers encoder clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -73,6 +73,10 @@ bench-quick: $(VENV)/.bench ## The same on a sample, in a few minutes
 
 bench-peers: $(VENV)/.test ## Run other tool searches on the same data, in a virtual environment of their own
 	$(BIN)/python -m benchmarks.peers --data $(DATA)
+
+encoder: $(VENV)/.all ## Fit the bundled encoder again from installed packages and the data in DATA (hours)
+	$(PIP) install -e '.[train]'
+	$(BIN)/python -m toolsearch.training.encoder --data $(DATA) --out build/encoder
 
 clean: ## Remove built indexes and virtual environments
 	rm -rf $(VENV) .venv-peers indexes/*/registry.duckdb* indexes/*/snapshots

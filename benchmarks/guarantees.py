@@ -1,7 +1,7 @@
 """Measure what only toolsearch promises: on the starter cases, and on generated access over real tool definitions.
 
 python -m benchmarks.guarantees --data DIR       -> benchmarks/results/guarantees.*.json, benchmarks/GUARANTEES.md
-python -m benchmarks.guarantees --encoder hashed --out /tmp/g
+python -m benchmarks.guarantees --encoder hashed --out FOLDER
 """
 
 from __future__ import annotations
