@@ -60,7 +60,7 @@ INSTRUMENTS = (
         module="benchmarks.latency.__main__",
         about="time by stage, memory, building",
         needs="real_servers",
-        full=("--out", "{results}/latency.json", "--tools", "1000", "10000"),
+        full=("--out", "{results}/latency.json", "--tools", "1000", "10000", "--http"),
         quick=("--out", "{results}/latency.json", "--tools", "1000", "--requests", "60"),
     ),
 )
