@@ -126,3 +126,13 @@ def test_document_vectors_are_computed_once():
     assert inner.calls == 2
     assert shared.encode_documents([]).shape == (0, inner.info.dim)
     assert np.array_equal(shared.encode_queries(["c"]), inner.encode_queries(["c"]))
+
+
+def test_a_request_that_is_no_text_counts_as_refused(folder):
+    path = folder / "queries.jsonl"
+    row = {"id": "q5", "query": "\x16", "relevant": [], "kind": "none", "split": "dev", "lang": "en"}
+    row["candidates"] = ["weather"]
+    path.write_text(path.read_text(encoding="utf-8") + json.dumps(row) + "\n", encoding="utf-8")
+    report = bench_dataset(folder, encoder="hashed", modes=("lexical",))
+    assert report.modes["lexical"].answers.rankings["q5"] == ()
+    assert report.modes["lexical"].result.metrics["all"]

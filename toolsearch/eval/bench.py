@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from toolsearch import Principal, Restriction, RuleBook, SearchRequest, ToolIndex, ToolRef, read_path
 from toolsearch.config import DEFAULT_ENCODER
@@ -178,7 +179,12 @@ def _ask(
     names = {identifier: f"{ref.server}/{ref.name}" for ref, identifier in ids.items()}
     observed = _Observed()
     for number, query in enumerate(qrels.queries, start=1):
-        request = _request(query, mode=mode, k=k, names=names)
+        try:
+            request = _request(query, mode=mode, k=k, names=names)
+        except ValidationError:
+            # The engine refuses it as no request at all (a lone control character, say): nothing was offered.
+            observed.refused[query.id], observed.answers[query.id], observed.ranked[query.id] = True, (), ()
+            continue
         # The search first: the ranked list then finds the request's vector remembered, and the timings are real.
         answer = index.search(request, principal=PRINCIPAL)
         ranked = index.rank(request, principal=PRINCIPAL, depth=RANK_DEPTH)
