@@ -93,8 +93,13 @@ def refs_in(answer: CandidateSet) -> Iterator[str]:
         yield answer.clarify.ref
 
 
-def bm25_shares(request: str, catalogue: Sequence[ToolContract], *, parameters: Bm25Parameters) -> list[float] | None:
-    """Return the BM25F share of each document, or None where no document holds a word of the request."""
+def bm25_shares(
+    request: str, catalogue: Sequence[ToolContract], *, parameters: Bm25Parameters
+) -> tuple[list[float], float] | None:
+    """Return the BM25F share of each document and the share of the request's words that any document holds.
+
+    None where no document holds a word of the request.
+    """
     counts: list[Counter[str]] = []
     for contract in catalogue:
         weighted: Counter[str] = Counter()
@@ -113,7 +118,8 @@ def bm25_shares(request: str, catalogue: Sequence[ToolContract], *, parameters: 
     for count, length in zip(counts, lengths, strict=True):
         norm = parameters.k1 * (1 - parameters.b + parameters.b * length / average)
         scores.append(sum(idf[term] * count[term] * (parameters.k1 + 1) / (count[term] + norm) for term in idf))
-    return [score / most for score in scores] if any(scores) else None
+    known = sum(rarity for term, rarity in idf.items() if any(term in count for count in counts))
+    return ([score / most for score in scores], known / sum(idf.values())) if any(scores) else None
 
 
 def similarities(request: str, catalogue: Sequence[ToolContract]) -> list[tuple[float, float]]:

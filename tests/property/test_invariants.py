@@ -269,13 +269,14 @@ def test_5_filtered_search_equals_brute_force(
         assert found == {}
         return
     weights = PROFILES["default"].weights
-    shares = None if mode is Mode.VECTOR else bm25_shares(text, allowed, parameters=Bm25Parameters())
+    words = None if mode is Mode.VECTOR else bm25_shares(text, allowed, parameters=Bm25Parameters())
     vectors = None if mode is Mode.LEXICAL else similarities(text, allowed)
     expected = {}
     for at, contract in enumerate(allowed):
         parts: list[tuple[float, float]] = []
-        if shares is not None:
-            parts.append((weights["lexical"], math.sqrt(shares[at])))
+        if words is not None:
+            shares, known = words
+            parts.append((weights["lexical"] * (known if vectors is not None else 1.0), math.sqrt(shares[at])))
         if vectors is not None:
             parts.append((weights["semantic"], vectors[at][0]))
             if contract.capability.examples:
