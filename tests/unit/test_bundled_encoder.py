@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolsearch.embed.bundled import DATA, MANIFEST, PARALLEL_FROM, TOKENIZER, WEIGHTS, BundledEncoder
+from toolsearch.embed.bundled import DATA, MANIFEST, MAX_THREADS, TOKENIZER, WEIGHTS, BundledEncoder
 from toolsearch.errors import EncoderMismatch, IndexStateError
 
 TEXTS = (
@@ -64,7 +64,7 @@ def test_vectors_are_unit_rows(encoder: BundledEncoder) -> None:
 
 
 def test_one_text_has_one_vector_alone_in_a_batch_and_from_any_thread(encoder: BundledEncoder) -> None:
-    texts = (TEXTS * PARALLEL_FROM)[: PARALLEL_FROM + 3]
+    texts = (TEXTS * MAX_THREADS)[: 8 * MAX_THREADS + 3]
     batch = encoder.encode_queries(texts)
     alone = np.concatenate([encoder.encode_documents([text]) for text in TEXTS])
     assert all(batch[at].tobytes() == alone[at % len(TEXTS)].tobytes() for at in range(len(texts)))

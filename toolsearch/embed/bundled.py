@@ -30,10 +30,8 @@ MANIFEST: Final = "encoder.json"
 WEIGHTS: Final = "encoder.onnx"
 TOKENIZER: Final = "encoder-tokenizer.json"
 
-PARALLEL_FROM: Final = 64
-"""From so many texts on, several threads share them, each text still by itself; a request never waits for a pool."""
-
 MAX_THREADS: Final = 4
+"""Threads that share the texts of one call, each text still by itself: a request and its clauses, or a catalogue."""
 
 
 class BundledEncoder:
@@ -80,11 +78,13 @@ class BundledEncoder:
         if not texts:
             return vectors
         loaded = self._load()
-        if len(texts) < PARALLEL_FROM:
-            vectors[:] = [loaded.vector(text) for text in texts]
+        if len(texts) == 1:
+            vectors[0] = loaded.vector(texts[0])
         else:
-            with ThreadPoolExecutor(max_workers=min(MAX_THREADS, os.cpu_count() or 1)) as pool:
-                vectors[:] = list(pool.map(loaded.vector, texts))
+            # Long texts first, so that no thread starts one when the others are done.
+            order = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
+            for at, vector in zip(order, loaded.pool.map(loaded.vector, (texts[at] for at in order)), strict=True):
+                vectors[at] = vector
         return vectors
 
     def _load(self) -> _Loaded:
@@ -97,10 +97,11 @@ class BundledEncoder:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A tokenizer that cuts and an onnxruntime session, both safe to call from several threads."""
+    """A tokenizer that cuts and an onnxruntime session, both safe to call from several threads, and those threads."""
 
     tokenizer: Any
     session: Any
+    pool: ThreadPoolExecutor
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """Return float32[dim], the unit vector of one text."""
@@ -129,7 +130,8 @@ def _open(folder: Path, *, sha256: str, tokens: int) -> _Loaded:
     session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_buffer(tokenizer_json)
     tokenizer.enable_truncation(tokens)
-    return _Loaded(tokenizer, session)
+    threads = min(MAX_THREADS, os.cpu_count() or 1)
+    return _Loaded(tokenizer, session, ThreadPoolExecutor(max_workers=threads, thread_name_prefix="encode"))
 
 
 def _read(path: Path) -> bytes:

@@ -65,7 +65,7 @@ class Situation:
 
     def column(self, doc_id: int) -> int:
         """Return the position of a document among the recalled ones."""
-        return int(np.searchsorted(self.recalled.doc_ids, doc_id))
+        return int(self.recalled.doc_ids.searchsorted(doc_id))
 
     def recalled_at(self, doc_id: int) -> bool:
         """Tell whether a document is among the recalled ones."""
