@@ -99,5 +99,5 @@ def servers_of_share(contracts: Sequence[ToolContract], *, share: float, seed: i
 def _lines(path: Path, *, name: str) -> list[dict[str, Any]]:
     if not path.is_file():
         raise DataError("is not there: name the data folder with --data", source=str(path))
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     return [{**row, "id": f"{name}/{row['id']}", "server": f"{name}.{row.get('server') or 'local'}"} for row in rows]

@@ -237,8 +237,10 @@ def test_explain_why_not_outcomes_decisions(built: Path, capsys: pytest.CaptureF
 
 def test_learn_and_forget(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log.jsonl"
-    entry = {"text": "do I need an umbrella", "ref": "weather/weather.today", "subject": "ann"}
-    log.write_text(json.dumps(entry) + "\n\n" + json.dumps({**entry, "ref": "no/such"}) + "\n")
+    # A line separator inside a text is not the end of a line of the log.
+    entry = {"text": "do I need\u2028an umbrella", "ref": "weather/weather.today", "subject": "ann"}
+    lines = [json.dumps(line, ensure_ascii=False) for line in (entry, {**entry, "ref": "no/such"})]
+    log.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     assert run("learn", log, "-i", built) == 0
     assert "learnt 1, refused 0, of unknown tools 1" in capsys.readouterr().out
     assert run("forget", "ann", "-i", built, "--tenant", "acme") == 0

@@ -44,7 +44,7 @@ def _read(log: str) -> Iterator[PastRequest]:
     """
     from toolsearch import PastRequest
 
-    for number, line in enumerate(o.read_text(log, what="log").splitlines(), start=1):
+    for number, line in enumerate(o.read_text(log, what="log").split("\n"), start=1):
         if line.strip():
             try:
                 entry = json.loads(line)
