@@ -8,7 +8,7 @@ from textwrap import fill
 from types import MappingProxyType
 
 from toolsearch.errors import DataError
-from toolsearch.eval.instruments import Instruments, is_ours, sorted_out
+from toolsearch.eval.instruments import Instruments, is_ours, main_value, sorted_out
 from toolsearch.eval.markdown import table
 from toolsearch.eval.positions import read_with_positions
 from toolsearch.eval.readme_table import readme_table
@@ -93,13 +93,27 @@ def _others(found: Instruments, reasons: Mapping[str, str]) -> str:
 
 
 def _beaten(found: Instruments, reasons: Mapping[str, str]) -> str:
-    """Return where another system is better than our ranking by more than chance explains, and why."""
+    """Return where another system is better than ours by more than chance explains, and why.
+
+    The tests were made against our ranking with the same vectors as the others'; what our own encoder does better since
+    is no loss.
+    """
+    ours = {
+        (result.dataset, result.queries): max(
+            main_value(other)
+            for other in found.quality
+            if is_ours(other) and (other.dataset, other.queries) == (result.dataset, result.queries)
+        )
+        for result in found.quality
+        if is_ours(result)
+    }
     better = [
         (result.dataset, f"{result.system} by {test.delta:+.3f} (p {test.p_value:.3f})")
         for result in found.quality
         if not is_ours(result)
         for test in result.comparisons
         if test.metric == "recall@5" and test.delta > 0 and test.p_value < 0.05
+        if main_value(result) > ours.get((result.dataset, result.queries), 0.0)
     ]
     lines = []
     for dataset in dict.fromkeys(dataset for dataset, _ in better):
