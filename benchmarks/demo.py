@@ -15,21 +15,22 @@ from rich.text import Text
 
 from toolsearch import CandidateSet, Principal, ToolIndex
 from toolsearch.cli.render import one_line
-from toolsearch.errors import ToolSearchError
+from toolsearch.errors import IndexLocked, ToolSearchError
+from toolsearch.eval.catalogue import open_catalogue
 
 STARTER = Path(__file__).resolve().parent.parent / "indexes" / "starter"
 
 REQUESTS = (
     "Where is order ORD-20260917? The customer is asking",
     "把订单 ORD-20260917 退款，客户说收到时就坏了",
-    "Write me a limerick about the sea",
+    "Who painted the Mona Lisa?",
 )
 
 
 def main() -> int:
     console = Console(highlight=False)
     try:
-        index = ToolIndex.open(STARTER)
+        index = opened()
     except ToolSearchError as error:
         console.print(f"{error}", style="red")
         return 1
@@ -40,6 +41,14 @@ def main() -> int:
         for request in REQUESTS:
             show(request, index.search(request, principal=principal), total=index.status().tools, console=console)
     return 0
+
+
+def opened() -> ToolIndex:
+    """Open the built index, or make one in memory while a server owns it."""
+    try:
+        return ToolIndex.open(STARTER)
+    except IndexLocked:
+        return open_catalogue(STARTER)
 
 
 def show(request: str, answer: CandidateSet, *, total: int, console: Console) -> None:
