@@ -421,6 +421,10 @@ class ToolIndex:
         """Load the encoder and touch the vectors, so that the first request is not the slow one."""
         self._live.encoder.encode_queries(["warm up"])
 
+    def flush(self) -> None:
+        """Write down the decision records that are held back; a process that is killed loses them otherwise."""
+        self._live.journal.flush()
+
     def close(self) -> None:
         """Write down what is held back and give the index free."""
         self._live.close()

@@ -400,3 +400,17 @@ def test_any_request_text_gets_an_answer(client: TestClient, text: str, inputs: 
     answer = client.post("/v1/search", content=body, headers=JSON)
     assert answer.status_code in (200, 400, 422)
     assert "vault.open" not in answer.text or "vault.open" in text
+
+
+def test_decision_records_reach_the_disk_without_a_close(index: ToolIndex) -> None:
+    app = create_app(index, settings=load_settings())
+    sidecar = app.state.sidecar
+    trace_id = index.search("weather", principal=SUPPORT).trace_id
+
+    async def run_a_little() -> None:
+        flushing = asyncio.create_task(sidecar.flush_regularly(every_s=0.01))
+        await asyncio.sleep(0.3)
+        flushing.cancel()
+
+    asyncio.run(run_a_little())
+    assert index._live.registry.decision(trace_id) is not None

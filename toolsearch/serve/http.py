@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from fastapi import FastAPI
@@ -74,9 +74,13 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     sidecar: Sidecar = app.state.sidecar
     opening = None if sidecar.index else asyncio.create_task(asyncio.to_thread(sidecar.open))
+    flushing = asyncio.create_task(sidecar.flush_regularly())
     try:
         yield
     finally:
+        flushing.cancel()
+        with suppress(asyncio.CancelledError):
+            await flushing
         if opening is not None:
             await opening
         await asyncio.to_thread(sidecar.close)

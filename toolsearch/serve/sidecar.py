@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Callable
@@ -19,6 +20,9 @@ from toolsearch.serve.metrics import SidecarMetrics
 from toolsearch.serve.problems import HttpProblem
 from toolsearch.serve.schemas import Health
 from toolsearch.settings import Settings
+
+FLUSH_EVERY_S = 5.0
+"""Seconds of decision records that a killed server may lose."""
 
 T = TypeVar("T")
 _LOG = logging.getLogger("toolsearch.serve")
@@ -60,6 +64,16 @@ class Sidecar:
         except ToolSearchError as error:
             _LOG.error("cannot open the index: %s", error)
             self.failure = error
+
+    async def flush_regularly(self, *, every_s: float = FLUSH_EVERY_S) -> None:
+        """Write decision records down every few seconds, until cancelled: so much at most is lost to a kill."""
+        while True:
+            await asyncio.sleep(every_s)
+            if self.index is not None and not self.stopping:
+                try:
+                    await asyncio.to_thread(self.index.flush)
+                except ToolSearchError as error:
+                    _LOG.warning("decision records could not be written and are kept for later: %s", error)
 
     def close(self) -> None:
         """Finish what runs, then close the index."""
