@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from toolsearch.query import SIGNAL_NAMES, SignalName
 
@@ -121,6 +122,8 @@ class SearchLimits:
         examples: Whether example requests of the contracts vote for their tools.
         past: Whether past requests vote for the tools that served them.
         names: Whether a tool that the request names always surfaces.
+        lexical_backend: Who scores words: our postings, or the package rank-bm25 over the same tokens (extra [bm25]),
+            which gives the same order and is slow: the reference to compare with.
     """
 
     depth: int = 50
@@ -135,6 +138,7 @@ class SearchLimits:
     examples: bool = True
     past: bool = True
     names: bool = True
+    lexical_backend: Literal["postings", "rank-bm25"] = "postings"
 
     def floor(self, *, by_meaning: bool) -> float:
         """Return the floor for a request whose meaning was, or was not, compared."""

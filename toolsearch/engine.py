@@ -20,6 +20,7 @@ from toolsearch.decision import readable
 from toolsearch.embed.protocol import Encoder
 from toolsearch.errors import RequestError
 from toolsearch.index.docset import DocSet
+from toolsearch.index.lexical import LexicalBackend
 from toolsearch.index.view import View
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
 from toolsearch.query import Outcome, PastRequest, Principal, SearchRequest
@@ -31,7 +32,7 @@ from toolsearch.rank.intent import Intent, read_intent
 from toolsearch.rank.pool import make_probes, named_tools, retrieve, score_pool
 from toolsearch.rank.rerank import Scored
 from toolsearch.result import CandidateSet, ScoreExplanation, ToolSummary, VisibilityReport
-from toolsearch.state import IndexState, refs_of
+from toolsearch.state import IndexState, reference_backend, refs_of
 from toolsearch.stopwatch import Stopwatch
 from toolsearch.store.decisions import DecisionRow
 from toolsearch.visibility.decide import decide
@@ -218,7 +219,7 @@ class ToolIndex:
                 request.text,
                 intent=intent,
                 mode=request.mode,
-                lexical=state.snapshot.lexical,
+                lexical=self._lexical(state),
                 docs=docs,
                 encoder=state.encoder,
                 encode=self._live.encoder.encode_queries if view.vectors_ready else None,
@@ -436,6 +437,10 @@ class ToolIndex:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _lexical(self, state: IndexState) -> LexicalBackend:
+        own = self._limits.lexical_backend == "postings"
+        return state.snapshot.lexical if own else reference_backend(state.snapshot)
 
     def _trace_id(self, request: SearchRequest, *, principal: Principal) -> str:
         if request.trace_id is None:

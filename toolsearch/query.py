@@ -174,8 +174,3 @@ class PastRequest(Frozen):
     subject: Label = Field(description="Who asked: without distinct subjects a log weighs little.")
     tenant: Label | None = None
     at: AwareDatetime | None = Field(default=None, description="When; None = now.")
-
-
-def aware_now(now: datetime | None, clock: datetime) -> datetime:
-    """Return the moment a request speaks of: its own, or the clock's."""
-    return clock if now is None else now

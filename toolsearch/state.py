@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from toolsearch.errors import RequestError, UnknownTool
 from toolsearch.index.columns import Columns, build_columns
 from toolsearch.index.docset import DocSet
 from toolsearch.index.experience import Experience
+from toolsearch.index.lexical import LexicalBackend
 from toolsearch.index.names import NameIndex, build_names
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.view import Views
@@ -100,6 +102,19 @@ class IndexState:
                 if docs.mask[doc_id] and (not version or str(self.contracts[doc_id].ref.version) == version):
                     found.setdefault(doc_id)
         return list(found)
+
+
+@lru_cache(maxsize=2)
+def reference_backend(snapshot: Snapshot) -> LexicalBackend:
+    """Return the rank-bm25 backend of a snapshot, made when first asked for.
+
+    Raises:
+        MissingExtraError: If rank-bm25 is not installed.
+    """
+    from toolsearch.index.reference import ReferenceBackend, ReferenceLexical
+
+    texts = [snapshot.document(doc_id).fields for doc_id in range(snapshot.n_docs)]
+    return ReferenceBackend(snapshot.lexical, ReferenceLexical(texts, parameters=snapshot.lexical.parameters))
 
 
 def make_state(

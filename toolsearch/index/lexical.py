@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +142,14 @@ class BoundTerms:
         found = [part for part in self.explain(doc_id) if part.contribution > 0.0]
         seen = {field for part in found for field in part.fields}
         return tuple(part.term for part in found), tuple(field for field in self._fields if field in seen)
+
+
+class LexicalBackend(Protocol):
+    """What scores the words of a request."""
+
+    def bind(self, terms: Sequence[str], *, docs: DocSet) -> BoundTerms:
+        """Return the tokens of a request bound to the visible documents, with everything they score."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ field's tokens n times, so weights must be whole numbers here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from toolsearch.analysis.analyzer import analyze
 from toolsearch.config import Bm25Parameters
 from toolsearch.errors import MissingExtraError
 from toolsearch.index.docset import DocSet
-from toolsearch.index.lexical import LexicalHits, idf
+from toolsearch.index.lexical import BoundTerms, LexicalHits, LexicalIndex, idf
 
 
 class ReferenceLexical:
@@ -72,6 +73,22 @@ class ReferenceLexical:
         scorer = self._scorer(corpus, k1=self.parameters.k1, b=self.parameters.b)
         with np.errstate(invalid="ignore"):  # With b = 1 a document without tokens is 0 / 0, and not a hit.
             return [float(score) for score in scorer.get_scores(asked)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferenceBackend:
+    """rank-bm25 as the backend of a search: its scores; idf and matches from the postings, which agree with it."""
+
+    postings: LexicalIndex
+    reference: ReferenceLexical
+
+    def bind(self, terms: Sequence[str], *, docs: DocSet) -> BoundTerms:
+        """Return the tokens of a request bound to the visible documents; see `LexicalIndex.bind`."""
+        bound = self.postings.bind(terms, docs=docs)
+        hits = self.reference.search(terms, docs=docs, depth=max(docs.count, 1))
+        scores, shares = np.zeros(self.postings.n_docs), np.zeros(self.postings.n_docs)
+        scores[hits.doc_ids], shares[hits.doc_ids] = hits.scores, hits.shares
+        return replace(bound, scores=scores, shares=shares)
 
 
 def _lucene_bm25() -> Any:

@@ -12,7 +12,7 @@ from toolsearch.config import Profile
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.explain import ReasonCode, Why
 from toolsearch.index.docset import DocSet
-from toolsearch.index.lexical import LexicalIndex
+from toolsearch.index.lexical import LexicalBackend
 from toolsearch.index.names import NameIndex
 from toolsearch.query import Mode, SignalName
 from toolsearch.rank.boundary import Boundary
@@ -45,7 +45,7 @@ def make_probes(
     *,
     intent: Intent,
     mode: Mode,
-    lexical: LexicalIndex,
+    lexical: LexicalBackend,
     docs: DocSet,
     encoder: EncoderInfo,
     encode: Encode | None,
@@ -56,7 +56,7 @@ def make_probes(
         text: The request.
         intent: Its reading.
         mode: Which lanes take part.
-        lexical: The lexical index, for binding words to `docs`.
+        lexical: Binds words to `docs` and scores them.
         docs: The visible documents.
         encoder: Decides which texts the vector lane abstains from.
         encode: Texts -> float32[n, dim]; not called when the lane abstains from all of them. None = no vectors yet.
