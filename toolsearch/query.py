@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
