@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from invariant_oracle import plain, seen_by, whom
@@ -43,18 +41,6 @@ def lived(draw: st.DrawFn) -> tuple[Any, list[PastRequest]]:
     now = MOMENT if draw(st.booleans()) else MOMENT + timedelta(days=50)
     log = draw(st.lists(entry, max_size=25))
     return (*scene[:3], request.model_copy(update={"now": now})), log
-
-
-@pytest.fixture(scope="module")
-def whole() -> Iterator[ToolIndex]:
-    with ToolIndex.create(None, encoder="hashed") as index:
-        yield index
-
-
-@pytest.fixture(scope="module")
-def alone() -> Iterator[ToolIndex]:
-    with ToolIndex.create(None, encoder="hashed") as index:
-        yield index
 
 
 def filled(index: ToolIndex, catalogue: Any, rules: Any, log: list[PastRequest]) -> ToolIndex:

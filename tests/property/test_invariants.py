@@ -60,18 +60,6 @@ NO_CONTEXT = dict.fromkeys(CONTEXT_SIGNALS, 0.0)
 
 
 @pytest.fixture(scope="module")
-def whole() -> Iterator[ToolIndex]:
-    with ToolIndex.create(None, encoder="hashed") as index:
-        yield index
-
-
-@pytest.fixture(scope="module")
-def alone() -> Iterator[ToolIndex]:
-    with ToolIndex.create(None, encoder="hashed") as index:
-        yield index
-
-
-@pytest.fixture(scope="module")
 def observed() -> Iterator[ToolIndex]:
     """An index with outcomes, apart from the others: outcomes outlive the catalogues they were made in."""
     with ToolIndex.create(None, encoder="hashed") as index:
