@@ -237,11 +237,6 @@ class Freshness(Frozen):
     text: Text = ""
     max_staleness: Annotated[str, AfterValidator(_checked_duration)] | None = None
 
-    @cached_property
-    def max_staleness_seconds(self) -> float | None:
-        """Return the bound in seconds, or None where none is declared."""
-        return None if self.max_staleness is None else parse_duration(self.max_staleness).total_seconds()
-
 
 class Operational(Frozen):
     """What the tool costs and who runs it."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from toolsearch.config import past_gain
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.index.docset import DocSet
-from toolsearch.index.lexical import BoundTerms
+from toolsearch.index.lexical import BoundTerms, top
 from toolsearch.index.vectors import VectorHits, VectorIndex
 from toolsearch.query import SignalName
 from toolsearch.rank.experience import PastRequests, Votes, lifted
@@ -162,13 +162,7 @@ def _lexical(probe: Probe) -> NDArray[np.float64] | None:
 
 def _best(shares: NDArray[np.float64], *, docs: DocSet, depth: int) -> NDArray[np.int64]:
     """Return the `depth` documents of the set with the highest share above 0; ties by DocId."""
-    visible = docs.ids[shares[docs.ids] > 0]
-    values = shares[visible]
-    if visible.size > depth:
-        cut = np.partition(values, visible.size - depth)[visible.size - depth]
-        visible, values = visible[values >= cut], values[values >= cut]
-    order = np.lexsort((visible, -values))[:depth]
-    return visible[order].astype(np.int64)
+    return top(shares, ids=docs.ids[shares[docs.ids] > 0].astype(np.int64), depth=depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
