@@ -50,7 +50,7 @@ demo: $(VENV)/.serve indexes/starter/registry.duckdb ## Three searches with thei
 	@$(BIN)/python -m benchmarks.demo
 
 test: $(VENV)/.test ## Run the fast tests (no torch)
-	$(BIN)/python -m pytest -m "not slow and not st" -n 2 $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -m "not slow and not st and not extras" -n 2 $(PYTEST_FLAGS)
 
 test-all: $(VENV)/.all ## Run every test with every extra, as CI does
 	$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)

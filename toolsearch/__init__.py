@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolsearch.contract import SideEffect, ToolContract, ToolRef
-    from toolsearch.engine import IndexStatus, ToolIndex
+    from toolsearch.engine import ToolIndex
     from toolsearch.errors import ToolSearchError
     from toolsearch.ingest.reader import ReadReport, load_contracts, read_path
     from toolsearch.live import ChangeReport, LearnReport
@@ -45,7 +45,7 @@ _HOMES = {
     "Candidate": "result",
     "CandidateSet": "result",
     "ChangeReport": "live",
-    "IndexStatus": "engine",
+    "IndexStatus": "upkeep",
     "LearnReport": "live",
     "Outcome": "query",
     "PastRequest": "query",

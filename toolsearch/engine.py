@@ -1,29 +1,21 @@
 """ToolIndex: the way of a request, from principal to candidate set.
 
-`ToolIndex._search` is the pipeline; everything else here opens, changes or asks about an index.
+`ToolIndex._search` is the pipeline. What opens and changes an index stands in `upkeep`.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 from toolsearch.answer import Catalogue, compose, title_of, told
-from toolsearch.config import DEFAULT_ENCODER, PROFILES, SearchLimits
-from toolsearch.contract import ToolContract
-from toolsearch.decision import readable
-from toolsearch.embed.protocol import Encoder
+from toolsearch.config import PROFILES
 from toolsearch.errors import RequestError
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import LexicalBackend
 from toolsearch.index.view import View
-from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
-from toolsearch.query import Outcome, PastRequest, Principal, SearchRequest
+from toolsearch.query import Principal, SearchRequest
 from toolsearch.rank.diversify import diversify
 from toolsearch.rank.evidence import Situation, clause_answers
 from toolsearch.rank.expose import expose, situation_size
@@ -31,28 +23,14 @@ from toolsearch.rank.extract import RequestFacts
 from toolsearch.rank.intent import Intent, read_intent
 from toolsearch.rank.pool import make_probes, named_tools, retrieve, score_pool
 from toolsearch.rank.rerank import Scored
-from toolsearch.result import CandidateSet, ScoreExplanation, ToolSummary, VisibilityReport
-from toolsearch.state import IndexState, reference_backend, refs_of
+from toolsearch.result import CandidateSet, ScoreExplanation
+from toolsearch.state import IndexState, reference_backend
 from toolsearch.stopwatch import Stopwatch
 from toolsearch.store.decisions import DecisionRow
-from toolsearch.visibility.decide import decide
-from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
+from toolsearch.upkeep import Upkeep
 
 POOL_LEAST, POOL_FACTOR = 24, 3
 """Documents scored in full: at least so many, and so many times the wanted candidates."""
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStatus:
-    """The state of an index, as shown by `status` and `/healthz`."""
-
-    tools: int
-    generation: int
-    encoder: str
-    analyzer: str
-    vectors_ready: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,79 +48,8 @@ class Ranked:
     by_meaning: bool
 
 
-class ToolIndex:
+class ToolIndex(Upkeep):
     """A catalogue of tool contracts that can be searched on behalf of a principal. Safe to share between threads."""
-
-    def __init__(self, live: LiveIndex, *, limits: SearchLimits | None = None, remember_requests: bool = True) -> None:
-        self._live = live
-        self._limits = limits or SearchLimits()
-        self._remembers = remember_requests
-
-    @classmethod
-    def create(
-        cls,
-        path: Path | str | None,
-        *,
-        rules: RuleBook | None = None,
-        encoder: str | Encoder = DEFAULT_ENCODER,
-        exist_ok: bool = False,
-        limits: SearchLimits | None = None,
-        remember_requests: bool = True,
-    ) -> ToolIndex:
-        """Make an empty index.
-
-        Args:
-            path: Its folder; None = in memory.
-            rules: Access rules; without any, only tools whose contract declares `access` can be visible.
-            encoder: A name for `load_encoder`, or an encoder.
-            exist_ok: Open the index that is there instead of failing.
-            limits: Sizes and floors.
-            remember_requests: Learn from requests whose tools succeeded, which keeps their text; see `forget`.
-
-        Raises:
-            IndexStateError: If an index is there and `exist_ok` is false.
-        """
-        root = None if path is None else Path(path)
-        live = LiveIndex.create(root, rules=rules or RuleBook(), encoder=encoder, exist_ok=exist_ok)
-        return cls(live, limits=limits, remember_requests=remember_requests)
-
-    @classmethod
-    def open(
-        cls,
-        path: Path | str,
-        *,
-        encoder: str | Encoder | None = None,
-        read_only: bool = False,
-        rebuild: bool = False,
-        limits: SearchLimits | None = None,
-        remember_requests: bool = True,
-    ) -> ToolIndex:
-        """Open the index in a folder.
-
-        Args:
-            path: The folder.
-            encoder: Only to pass an encoder object, or another encoder together with `rebuild`.
-            read_only: Change nothing on disk.
-            rebuild: Make the snapshot again from the registry.
-            limits: Sizes and floors.
-            remember_requests: Learn from requests whose tools succeeded, which keeps their text; see `forget`.
-
-        Raises:
-            IndexMissing: If there is none.
-            IndexLocked: If another process owns it.
-            EncoderMismatch: If it was built with another encoder.
-        """
-        live = LiveIndex.open(Path(path), encoder=encoder, read_only=read_only, rebuild=rebuild)
-        return cls(live, limits=limits, remember_requests=remember_requests)
-
-    def with_limits(self, limits: SearchLimits) -> ToolIndex:
-        """Return this index under other sizes and floors; the two share everything else, `close` included."""
-        return ToolIndex(self._live, limits=limits, remember_requests=self._remembers)
-
-    @property
-    def limits(self) -> SearchLimits:
-        """Return the sizes and floors in force."""
-        return self._limits
 
     def search(self, request: SearchRequest | str, *, principal: Principal) -> CandidateSet:
         """Return the few permitted tools that fit a request, with reasons.
@@ -296,148 +203,6 @@ class ToolIndex:
             cautions=tuple(map(told, item.cautions())),
         )
 
-    def why_not(self, ref: str, *, principal: Principal, asked_by: Principal) -> VisibilityReport:
-        """Return which rule shows or hides a tool for a principal. For administrators.
-
-        Args:
-            ref: The tool.
-            principal: Whose view is asked about.
-            asked_by: Who asks; without the role `toolsearch-admin` it gets the answer of an unknown tool.
-
-        Raises:
-            UnknownTool: If there is no such tool, or the asking principal is no administrator and cannot see it.
-        """
-        state = self._live.state
-        if ADMIN_ROLE not in asked_by.roles:
-            doc_id = state.resolve(ref, docs=state.views.of(asked_by).docs)
-            return VisibilityReport(ref=state.columns.refs[doc_id], allowed=True, rule="", reason="visible to you")
-        found = refs_of(state, [ref])[0]
-        doc_id = state.columns.refs.index(str(found))
-        decision = decide(state.columns.policies[doc_id], principal=principal, rules=state.rules)
-        return VisibilityReport(ref=str(found), allowed=decision.allowed, rule=decision.rule, reason=decision.reason)
-
-    def tools(self, *, principal: Principal) -> tuple[ToolSummary, ...]:
-        """Return the visible tools in order of ref."""
-        state = self._live.state
-        return tuple(_summary(state.contracts[doc_id]) for doc_id in state.views.of(principal).docs.ids.tolist())
-
-    def tool(self, ref: str, *, principal: Principal) -> ToolContract:
-        """Return one visible contract; adjacent tools that the principal may not see are left out of it.
-
-        Raises:
-            UnknownTool: If the principal sees no such tool.
-        """
-        state = self._live.state
-        view = state.views.of(principal)
-        contract = state.contracts[state.resolve(ref, docs=view.docs)]
-        return contract.naming_only(Catalogue(state, view).visible_adjacent(contract))
-
-    def add(self, contracts: Iterable[ToolContract], *, progress: Progress | None = None) -> ChangeReport:
-        """Add contracts, or replace those of the same ref. Searchable when this returns."""
-        return self._live.apply(tuple(contracts), (), progress=progress)
-
-    def replace_all(self, contracts: Iterable[ToolContract], *, progress: Progress | None = None) -> ChangeReport:
-        """Make these contracts the whole catalogue: tools that are not among them are removed."""
-        wanted = tuple(contracts)
-        kept = {contract.ref for contract in wanted}
-        gone = [contract.ref for contract in self._live.state.contracts if contract.ref not in kept]
-        return self._live.apply(wanted, gone, progress=progress)
-
-    def remove(self, refs: Iterable[str]) -> ChangeReport:
-        """Remove tools by `server/name@version`, `server/name` or name.
-
-        Raises:
-            UnknownTool: If one of them is not in the index; nothing is removed then.
-        """
-        return self._live.apply((), refs_of(self._live.state, tuple(refs)))
-
-    def set_rules(self, rules: RuleBook) -> None:
-        """Replace the access rules; the next search obeys them."""
-        self._live.set_rules(rules)
-
-    @property
-    def rules(self) -> RuleBook:
-        """Return the access rules in force."""
-        return self._live.state.rules
-
-    def record_outcome(self, outcome: Outcome, *, principal: Principal) -> None:
-        """Record what became of a call of a visible tool; reliability follows at once.
-
-        With the trace_id of a search of the same principal, a success also teaches that the tool serves such requests
-        (several tools may succeed for one request), and a failure takes part of that back.
-
-        Raises:
-            UnknownTool: If the principal sees no such tool.
-        """
-        state = self._live.state
-        doc_id = state.resolve(outcome.ref, docs=state.views.of(principal).docs)
-        now = datetime.now(UTC)
-        # An outcome from the future would make every earlier one look old; one from before the epoch weighs nothing.
-        at = now if outcome.at is None else max(EPOCH, min(outcome.at, now))
-        ref = state.contracts[doc_id].ref
-        self._live.observe(outcome, ref=ref, subject=principal.subject, tenant=principal.tenant, at=at)
-        if outcome.trace_id is not None and self._remembers:
-            self._live.remember(outcome, ref=ref, subject=principal.subject, tenant=principal.tenant, at=at)
-
-    def learn(self, requests: Iterable[PastRequest], *, progress: Progress | None = None) -> LearnReport:
-        """Learn from a log of requests and the tools that served them. Searchable and durable when this returns.
-
-        Bounds hold as for outcomes: what one source may add to one tool in a day, and in all.
-        """
-        return self._live.learn(requests, progress=progress)
-
-    def forget(self, subject: str, *, tenant: str | None = None) -> int:
-        """Delete what a subject asked and was answered: past requests and decision records; return how many.
-
-        Outcomes stay, as reliability is made of them; they hold no text, and no longer say whose they are.
-
-        Args:
-            subject: Of the principal.
-            tenant: Of the principal; None = the subject that has no tenant.
-        """
-        return self._live.forget(subject=subject, tenant=tenant)
-
-    def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
-        """Return the record of an earlier search of the same principal; administrators may read all.
-
-        Raises:
-            UnknownTrace: If there is none, it is somebody else's, or names a tool the principal no longer sees.
-        """
-        return readable(
-            self._live.journal.find(trace_id), trace_id=trace_id, principal=principal, state=self._live.state
-        )
-
-    def status(self) -> IndexStatus:
-        """Return size, generation and readiness."""
-        state = self._live.state
-        return IndexStatus(
-            tools=len(state.contracts),
-            generation=state.snapshot.generation,
-            encoder=state.encoder.id,
-            analyzer=state.snapshot.analyzer,
-            vectors_ready=state.snapshot.vectors_ready,
-        )
-
-    def warm(self) -> None:
-        """Load the encoder and touch the vectors, so that the first request is not the slow one."""
-        self._live.encoder.encode_queries(["warm up"])
-
-    def flush(self) -> None:
-        """Write down the decision records that are held back; a process that is killed loses them otherwise."""
-        self._live.journal.flush()
-
-    def close(self) -> None:
-        """Write down what is held back and give the index free."""
-        self._live.close()
-
-    def __enter__(self) -> ToolIndex:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _lexical(self, state: IndexState) -> LexicalBackend:
         own = self._limits.lexical_backend == "postings"
         return state.snapshot.lexical if own else reference_backend(state.snapshot)
@@ -475,13 +240,3 @@ def _always_on(request: SearchRequest, *, state: IndexState, docs: DocSet) -> li
     """Return the visible tools that are listed apart: by tag first, then by request."""
     tagged = [doc_id for doc_id in state.columns.always_on if docs.mask[doc_id]]
     return list(dict.fromkeys([*tagged, *state.find(request.always_on, docs=docs)]))
-
-
-def _summary(contract: ToolContract) -> ToolSummary:
-    return ToolSummary(
-        ref=str(contract.ref),
-        title=title_of(contract),
-        does=contract.capability.does,
-        side_effect=contract.assumed_side_effect,
-        fingerprint=contract.fingerprint,
-    )

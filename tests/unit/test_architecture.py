@@ -27,20 +27,30 @@ LAYERS = {
     "toolsearch.export": 1,
     "toolsearch.store": 2,
     "toolsearch.index": 2,
+    "toolsearch.upstream": 2,
     "toolsearch.rank": 3,
+    "toolsearch.lint": 3,
     "toolsearch.state": 4,
     "toolsearch.answer": 5,
     "toolsearch.decision": 5,
     "toolsearch.live": 5,
     "toolsearch.memory": 4,
     "toolsearch.stopwatch": 0,
+    "toolsearch.versions": 5,
+    "toolsearch.sessions": 5,
+    "toolsearch.upkeep": 6,
     "toolsearch.engine": 6,
     "toolsearch": 6,
     "toolsearch.settings": 7,
     "toolsearch.eval": 7,
+    "toolsearch.importing": 7,
+    "toolsearch.learning": 7,
+    "toolsearch.gateway": 7,
+    "toolsearch.client": 7,
     "toolsearch.serve": 8,
     "toolsearch.cli": 9,
     "toolsearch.training": 9,
+    "toolsearch.adapters": 9,
 }
 
 FORBIDDEN = [
@@ -64,6 +74,8 @@ HOMES = {
     "fastapi": {"toolsearch.serve"},
     "typer": {"toolsearch.cli"},
     "rich": {"toolsearch.cli"},
+    "mcp": {"toolsearch.upstream", "toolsearch.serve"},
+    "httpx2": {"toolsearch.client"},
 }
 
 

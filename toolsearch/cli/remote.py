@@ -59,25 +59,25 @@ class RemoteIndex:
 
     def search(self, request: SearchRequest, *, principal: Principal) -> CandidateSet:
         """Return the candidates for a request."""
-        return CandidateSet.model_validate_json(self._send("POST", "/v1/search", request.model_dump_json()))
+        return CandidateSet.model_validate_json(self.send("POST", "/v1/search", request.model_dump_json()))
 
     def explain(self, request: SearchRequest, *, ref: str, principal: Principal) -> ScoreExplanation:
         """Return how one tool scored."""
         body = json.dumps({"request": request.model_dump(mode="json"), "ref": ref})
-        return ScoreExplanation.model_validate_json(self._send("POST", "/v1/explain", body))
+        return ScoreExplanation.model_validate_json(self.send("POST", "/v1/explain", body))
 
     def why_not(self, ref: str, *, principal: Principal, asked_by: Principal) -> VisibilityReport:
         """Return which rule shows or hides a tool from `principal`."""
         body = json.dumps({"ref": ref, "principal": principal.model_dump(mode="json")})
-        return VisibilityReport.model_validate_json(self._send("POST", "/v1/why-not", body))
+        return VisibilityReport.model_validate_json(self.send("POST", "/v1/why-not", body))
 
     def tools(self, *, principal: Principal) -> tuple[ToolSummary, ...]:
         """Return the visible tools."""
-        return tuple(ToolSummary.model_validate(entry) for entry in json.loads(self._send("GET", "/v1/tools")))
+        return tuple(ToolSummary.model_validate(entry) for entry in json.loads(self.send("GET", "/v1/tools")))
 
     def tool(self, ref: str, *, principal: Principal) -> ToolContract:
         """Return one contract."""
-        return ToolContract.model_validate_json(self._send("GET", f"/v1/tools/{quote(ref)}"))
+        return ToolContract.model_validate_json(self.send("GET", f"/v1/tools/{quote(ref)}"))
 
     def add(self, contracts: Iterable[ToolContract]) -> ChangeReport:
         """Add or replace contracts."""
@@ -92,22 +92,22 @@ class RemoteIndex:
         removed: list[str] = []
         generation = 0
         for ref in refs:
-            report = _CHANGES.validate_json(self._send("DELETE", f"/v1/tools/{quote(ref)}"))
+            report = _CHANGES.validate_json(self.send("DELETE", f"/v1/tools/{quote(ref)}"))
             removed.extend(report.removed)
             generation = report.generation
         return ChangeReport(added=(), replaced=(), unchanged=(), removed=tuple(removed), generation=generation)
 
     def set_rules(self, rules: RuleBook) -> None:
         """Replace the access rules."""
-        self._send("PUT", "/v1/rules", rules.model_dump_json())
+        self.send("PUT", "/v1/rules", rules.model_dump_json())
 
     def record_outcome(self, outcome: Outcome, *, principal: Principal) -> None:
         """Record how a call ended."""
-        self._send("POST", "/v1/outcomes", outcome.model_dump_json())
+        self.send("POST", "/v1/outcomes", outcome.model_dump_json())
 
     def learn(self, requests: Iterable[PastRequest]) -> LearnReport:
         """Learn from a log, in parts that a server takes."""
-        parts = [_LEARNT.validate_json(self._send("POST", "/v1/learn", body)) for body in _bodies(requests)]
+        parts = [_LEARNT.validate_json(self.send("POST", "/v1/learn", body)) for body in _bodies(requests)]
         return LearnReport(
             learnt=sum(part.learnt for part in parts),
             refused=sum(part.refused for part in parts),
@@ -116,17 +116,17 @@ class RemoteIndex:
 
     def forget(self, subject: str, *, tenant: str | None = None) -> int:
         """Delete what a subject asked and was answered."""
-        answer = json.loads(self._send("POST", "/v1/forget", json.dumps({"subject": subject, "tenant": tenant})))
+        answer = json.loads(self.send("POST", "/v1/forget", json.dumps({"subject": subject, "tenant": tenant})))
         return int(answer["forgotten"])
 
     def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
         """Return the record of one search."""
-        record: dict[str, Any] = json.loads(self._send("GET", f"/v1/decisions/{quote(trace_id, safe='')}"))
+        record: dict[str, Any] = json.loads(self.send("GET", f"/v1/decisions/{quote(trace_id, safe='')}"))
         return record
 
     def _put_tools(self, contracts: Iterable[ToolContract], *, others: str) -> ChangeReport:
         body = "[" + ",".join(contract.canonical_json for contract in contracts) + "]"
-        return _CHANGES.validate_json(self._send("PUT", f"/v1/tools?others={others}", body))
+        return _CHANGES.validate_json(self.send("PUT", f"/v1/tools?others={others}", body))
 
     def _health(self) -> dict[str, Any]:
         try:
@@ -139,7 +139,13 @@ class RemoteIndex:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _send(self, method: str, path: str, body: str | None = None) -> bytes:
+    def send(self, method: str, path: str, body: str | None = None) -> bytes:
+        """Send one request and return the body of its answer.
+
+        Raises:
+            ToolSearchError: Of the kind that the problem document names.
+            IndexLocked: If the server does not answer.
+        """
         request = urllib.request.Request(
             self.url + path,
             method=method,
