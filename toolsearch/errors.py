@@ -19,6 +19,9 @@ ToolSearchError                one base to catch
     IndexLocked                another process owns the registry: talk to it, or stop it
   DataError                    evaluation data or a case file is wrong: fix the file  (.source, .line)
     DataRoleError              data that must not be learned from: choose train or dev data
+  UpstreamError                a server that tools come from does not answer: start it, or mend it  (.server)
+    UpstreamTimeout            it did not answer in time: wait longer, or look at it
+  UpstreamConfigError          the list of such servers is wrong: fix the file  (.source, .path)
   MissingExtraError            a package is missing: the message is the pip command
 ```
 
@@ -185,6 +188,47 @@ class DataRoleError(DataError):
     """Data with the role `test` (or none that permits it) would be fitted on or chosen on."""
 
     code = "data_role_forbidden"
+
+
+class UpstreamError(ToolSearchError):
+    """A server that tools come from cannot be started or reached, or answers what it must not; start or mend it.
+
+    The text never holds a value of its configuration.
+
+    Attributes:
+        server: Its name.
+    """
+
+    code = "upstream_failed"
+    status = 502
+
+    def __init__(self, message: str, *, server: str) -> None:
+        super().__init__(f"server {server!r} {message}")
+        self.server = server
+
+
+class UpstreamTimeout(UpstreamError):
+    """A server that tools come from did not answer in time."""
+
+    code = "upstream_timeout"
+    status = 504
+
+
+class UpstreamConfigError(ToolSearchError):
+    """The list of servers that tools come from is wrong; fix the file. The text never holds a value of it.
+
+    Attributes:
+        source: File name or label of the input.
+        path: Where in it: a JSON pointer, or line and column.
+    """
+
+    code = "upstream_config_invalid"
+    status = 422
+
+    def __init__(self, message: str, *, source: str = "", path: str = "") -> None:
+        place = ":".join(part for part in (source, path) if part)
+        super().__init__(f"{place}: {message}" if place else message)
+        self.source, self.path = source, path
 
 
 class MissingExtraError(ToolSearchError):

@@ -75,7 +75,7 @@ HOMES = {
     "typer": {"toolsearch.cli"},
     "rich": {"toolsearch.cli"},
     "mcp": {"toolsearch.upstream", "toolsearch.serve"},
-    "httpx2": {"toolsearch.client"},
+    "httpx2": {"toolsearch.client", "toolsearch.upstream"},
 }
 
 
