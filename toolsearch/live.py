@@ -34,7 +34,9 @@ from toolsearch.state import IndexState, make_state, refs_of, with_experience, w
 from toolsearch.store.journal import Journal
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.registry import Registry
+from toolsearch.store.revisions import Step
 from toolsearch.store.tally import Tally, verdict
+from toolsearch.versions.rollout import Rollout
 from toolsearch.visibility.rules import RuleBook
 
 REGISTRY_FILE = "registry.duckdb"
@@ -76,6 +78,7 @@ class LiveIndex:
         self._documents = encoder
         self._parameters = state.snapshot.lexical.parameters
         self._tallies = registry.tallies()
+        self.rollouts = _rollouts(registry)
         self.memory = Memory(registry, dim=encoder.info.dim, embed=self._embed, publish=self._show_experience)
         self._written = -1
         self._writing = threading.Lock()  # the catalogue; held while postings are built, never while texts are embedded
@@ -166,26 +169,41 @@ class LiveIndex:
         return live
 
     def apply(
-        self, upserts: Sequence[ToolContract], removals: Sequence[ToolRef], *, progress: Progress | None = None
+        self,
+        upserts: Sequence[ToolContract],
+        removals: Sequence[ToolRef],
+        *,
+        author: str = "library",
+        reason: str = "",
+        progress: Progress | None = None,
     ) -> ChangeReport:
         """Change the catalogue; when this returns the change is durable, searchable by meaning and in a snapshot.
 
         Args:
             upserts: Contracts to add, or to replace those of the same ref.
             removals: Refs to remove.
+            author: Who changes it; noted in the history of each tool.
+            reason: Why.
             progress: Called while texts are embedded.
 
         Raises:
             ContractError: If one ref is given twice with different content; nothing is changed.
         """
+        step = Step(upserts=upserts, removals=removals, author=author, reason=reason)
+        return self.take(lambda: step, progress=progress)
+
+    def take(self, plan: Callable[[], Step], *, progress: Progress | None = None) -> ChangeReport:
+        """Take the step that `plan` makes; nobody else changes the catalogue between its look and the step."""
         with self._writing:
+            step = plan()
             before = self.state.snapshot.generation
-            changes = self.registry.apply(upserts, removals, at=_now())
+            changes = self.registry.take(step, at=_now())
+            self.rollouts = _rollouts(self.registry)
             if changes.generation != before:
                 # After a failure between commit and swap the state lags behind: the registry is the truth.
                 in_step = changes.generation == before + 1
                 catalog = (
-                    self.state.snapshot.contracts.changed(upserts, changes.removed)
+                    self.state.snapshot.contracts.changed(step.upserts, changes.removed)
                     if in_step
                     else Catalog.of(self.registry.contracts())
                 )
@@ -338,6 +356,10 @@ class LiveIndex:
 def _empty_state(model: Encoder, *, rules: RuleBook) -> IndexState:
     empty = build_snapshot((), generation=0, encoder=model.info, embed=None, parameters=Bm25Parameters())
     return make_state(empty, encoder=model.info, rules=rules)
+
+
+def _rollouts(registry: Registry) -> Mapping[ToolRef, Rollout]:
+    return {ref: Rollout(contract=row.contract, share=row.share) for ref, row in registry.rollouts().items()}
 
 
 def _remember_encoder(registry: Registry, *, encoder: str | Encoder, model: Encoder) -> None:

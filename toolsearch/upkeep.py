@@ -21,6 +21,9 @@ from toolsearch.state import refs_of
 from toolsearch.visibility.decide import decide
 from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
 
+AUTHOR = "library"
+"""Who changes the catalogue where nobody is named."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -145,24 +148,45 @@ class Upkeep:
         contract = state.contracts[state.resolve(ref, docs=view.docs)]
         return contract.naming_only(Catalogue(state, view).visible_adjacent(contract))
 
-    def add(self, contracts: Iterable[ToolContract], *, progress: Progress | None = None) -> ChangeReport:
-        """Add contracts, or replace those of the same ref. Searchable when this returns."""
-        return self._live.apply(tuple(contracts), (), progress=progress)
+    def add(
+        self,
+        contracts: Iterable[ToolContract],
+        *,
+        author: str = AUTHOR,
+        reason: str = "",
+        progress: Progress | None = None,
+    ) -> ChangeReport:
+        """Add contracts, or replace those of the same ref. Searchable when this returns.
 
-    def replace_all(self, contracts: Iterable[ToolContract], *, progress: Progress | None = None) -> ChangeReport:
+        Args:
+            contracts: What to add.
+            author: Who adds them, for the history of each tool.
+            reason: Why.
+            progress: Called while texts are embedded.
+        """
+        return self._live.apply(tuple(contracts), (), author=author, reason=reason, progress=progress)
+
+    def replace_all(
+        self,
+        contracts: Iterable[ToolContract],
+        *,
+        author: str = AUTHOR,
+        reason: str = "",
+        progress: Progress | None = None,
+    ) -> ChangeReport:
         """Make these contracts the whole catalogue: tools that are not among them are removed."""
         wanted = tuple(contracts)
         kept = {contract.ref for contract in wanted}
         gone = [contract.ref for contract in self._live.state.contracts if contract.ref not in kept]
-        return self._live.apply(wanted, gone, progress=progress)
+        return self._live.apply(wanted, gone, author=author, reason=reason, progress=progress)
 
-    def remove(self, refs: Iterable[str]) -> ChangeReport:
+    def remove(self, refs: Iterable[str], *, author: str = AUTHOR, reason: str = "") -> ChangeReport:
         """Remove tools by `server/name@version`, `server/name` or name.
 
         Raises:
             UnknownTool: If one of them is not in the index; nothing is removed then.
         """
-        return self._live.apply((), refs_of(self._live.state, tuple(refs)))
+        return self._live.apply((), refs_of(self._live.state, tuple(refs)), author=author, reason=reason)
 
     def set_rules(self, rules: RuleBook) -> None:
         """Replace the access rules; the next search obeys them."""

@@ -55,7 +55,7 @@ def apply_changes(
     """
     wanted = by_ref(upserts)
     leaving = sorted({ref for ref in removals if ref not in wanted})
-    current = _fingerprints(connection, [*wanted, *leaving])
+    current = current_fingerprints_of(connection, [*wanted, *leaving])
     added = tuple(ref for ref in wanted if ref not in current)
     replaced = tuple(ref for ref in wanted if ref in current and current[ref] != wanted[ref].fingerprint)
     removed = tuple(ref for ref in leaving if ref in current)
@@ -103,7 +103,8 @@ def history(connection: Connection, *, server: str, name: str) -> tuple[Contract
     )
 
 
-def _columns(refs: Sequence[ToolRef]) -> Columns:
+def ref_columns(refs: Sequence[ToolRef]) -> Columns:
+    """Return refs as the columns that name them in every table."""
     return {
         "server": [ref.server for ref in refs],
         "name": [ref.name for ref in refs],
@@ -111,11 +112,11 @@ def _columns(refs: Sequence[ToolRef]) -> Columns:
     }
 
 
-def _fingerprints(connection: Connection, refs: Sequence[ToolRef]) -> dict[ToolRef, str]:
+def current_fingerprints_of(connection: Connection, refs: Sequence[ToolRef]) -> dict[ToolRef, str]:
     """Return the current fingerprints of the given refs; refs that are not there are left out."""
     if not refs:
         return {}
-    with relation(connection, _columns(refs)) as given:
+    with relation(connection, ref_columns(refs)) as given:
         rows = connection.execute(
             f"""
             SELECT server, name, version, fingerprint FROM contract_versions
@@ -128,7 +129,7 @@ def _fingerprints(connection: Connection, refs: Sequence[ToolRef]) -> dict[ToolR
 def _end(connection: Connection, refs: Sequence[ToolRef], *, generation: int, at: datetime) -> None:
     if not refs:
         return
-    with relation(connection, _columns(refs)) as given:
+    with relation(connection, ref_columns(refs)) as given:
         connection.execute(
             f"""
             UPDATE contract_versions AS old SET valid_to = ?, generation_to = ? FROM {given} AS gone
@@ -145,7 +146,7 @@ def _begin(connection: Connection, contracts: Sequence[ToolContract], *, generat
         connection,
         "contract_versions",
         {
-            **_columns(refs),
+            **ref_columns(refs),
             "fingerprint": [contract.fingerprint for contract in contracts],
             "document": [contract.stored_json for contract in contracts],
             "valid_from": np.full(len(refs), np.datetime64(to_utc(at), "us")),

@@ -67,7 +67,62 @@ def _experience(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables, _experience)
+def _session_tools(connection: Connection) -> None:
+    connection.execute(
+        """
+        -- What a session was handed, in order; see store/sessions.py.
+        CREATE TABLE session_tools (
+            session_id VARCHAR NOT NULL, subject VARCHAR NOT NULL, tenant VARCHAR, position INTEGER NOT NULL,
+            server VARCHAR NOT NULL, name VARCHAR NOT NULL, version INTEGER NOT NULL, fingerprint VARCHAR NOT NULL,
+            api_name VARCHAR NOT NULL, format VARCHAR NOT NULL, detail VARCHAR NOT NULL,
+            definition VARCHAR NOT NULL, listed BOOLEAN NOT NULL
+        );
+        """
+    )
+
+
+def _revisions(connection: Connection) -> None:
+    connection.execute(
+        """
+        -- What happened to each tool, who did it and why; rows are only appended. share is 0 but for roll-outs.
+        CREATE TABLE revisions (
+            seq BIGINT NOT NULL, happened_at TIMESTAMP NOT NULL,
+            server VARCHAR NOT NULL, name VARCHAR NOT NULL, version INTEGER NOT NULL,
+            action VARCHAR NOT NULL, fingerprint VARCHAR NOT NULL, author VARCHAR NOT NULL, reason VARCHAR NOT NULL,
+            share DOUBLE NOT NULL, marked BOOLEAN NOT NULL
+        );
+        -- Contents from before there were revisions: nobody knows who added them.
+        INSERT INTO revisions
+        SELECT row_number() OVER (ORDER BY generation_from, server, name, version), valid_from, server, name, version,
+               CASE WHEN EXISTS (
+                   FROM contract_versions AS old WHERE old.server = new.server AND old.name = new.name
+                     AND old.version = new.version AND old.generation_to = new.generation_from
+               ) THEN 'replace' ELSE 'add' END,
+               fingerprint, 'unknown', '', 0, false
+        FROM contract_versions AS new;
+
+        -- Definitions that wait for approval, one at most for each ref; causes are lines.
+        CREATE TABLE waiting (
+            server VARCHAR NOT NULL, name VARCHAR NOT NULL, version INTEGER NOT NULL,
+            fingerprint VARCHAR NOT NULL, document VARCHAR NOT NULL,
+            author VARCHAR NOT NULL, reason VARCHAR NOT NULL, held_at TIMESTAMP NOT NULL, causes VARCHAR NOT NULL
+        );
+
+        -- Contents that a share of new sessions gets, one at most for each ref.
+        CREATE TABLE rollouts (
+            server VARCHAR NOT NULL, name VARCHAR NOT NULL, version INTEGER NOT NULL,
+            fingerprint VARCHAR NOT NULL, document VARCHAR NOT NULL, share DOUBLE NOT NULL
+        );
+
+        -- Contents that were turned down or taken back.
+        CREATE TABLE refusals (
+            server VARCHAR NOT NULL, name VARCHAR NOT NULL, version INTEGER NOT NULL, fingerprint VARCHAR NOT NULL
+        );
+        """
+    )
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables, _experience, _revisions, _session_tools)
 SCHEMA_VERSION = len(MIGRATIONS)
 """Schema this program writes."""
 

@@ -15,13 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.store import contracts, decisions, embeddings, experience, outcomes, settings
+from toolsearch.store import contracts, decisions, embeddings, experience, outcomes, revisions, sessions, settings
 from toolsearch.store.contracts import Changes, ContractVersion
 from toolsearch.store.database import Database
 from toolsearch.store.decisions import MAX_DECISIONS, DecisionRow
 from toolsearch.store.experience import ExperienceKey, ExperienceRow
 from toolsearch.store.migrations import migrate
 from toolsearch.store.outcomes import OutcomeRow
+from toolsearch.store.revisions import Content, Event, RolloutRow, Step, Waiting
+from toolsearch.store.sessions import SessionKey, SessionTool
 from toolsearch.store.tally import HALF_LIFE_DAYS, Tally
 
 
@@ -87,7 +89,7 @@ class Registry:
             return settings.counter(connection, "generation")
 
     def apply(self, upserts: Iterable[ToolContract] = (), removals: Iterable[ToolRef] = (), *, at: datetime) -> Changes:
-        """Add, replace and remove contracts in one transaction.
+        """Add, replace and remove contracts in one transaction, as `take` does.
 
         Args:
             upserts: Contracts to add, or to replace those of the same ref; the same fingerprint changes nothing.
@@ -97,8 +99,16 @@ class Registry:
         Raises:
             ContractError: If one ref is given twice with different content; nothing is changed.
         """
+        return self.take(Step(upserts=tuple(upserts), removals=tuple(removals)), at=at)
+
+    def take(self, step: Step, *, at: datetime) -> Changes:
+        """Change the catalogue and what waits for approval in one transaction, and note who did it.
+
+        Raises:
+            ContractError: If one ref is given twice with different content; nothing is changed.
+        """
         with self._database.transaction() as connection:
-            return contracts.apply_changes(connection, upserts=upserts, removals=removals, at=at)
+            return revisions.take_step(connection, step, at=at)
 
     def contracts(self) -> tuple[ToolContract, ...]:
         """Return the current contracts, sorted by ref."""
@@ -114,6 +124,26 @@ class Registry:
         """Return every contract a tool ever had, over all its versions, oldest first."""
         with self._database.reading() as connection:
             return contracts.history(connection, server=server, name=name)
+
+    def events(self, *, server: str, name: str) -> tuple[Event, ...]:
+        """Return what happened to a tool and who did it, over all its versions, oldest first."""
+        with self._database.reading() as connection:
+            return revisions.events(connection, server=server, name=name)
+
+    def waiting(self) -> dict[ToolRef, Waiting]:
+        """Return the definitions that wait for approval, sorted by ref."""
+        with self._database.reading() as connection:
+            return revisions.waiting(connection)
+
+    def rollouts(self) -> dict[ToolRef, RolloutRow]:
+        """Return the contents that a share of new sessions gets, sorted by ref."""
+        with self._database.reading() as connection:
+            return revisions.rollouts(connection)
+
+    def refusals(self) -> frozenset[Content]:
+        """Return the contents that were turned down or taken back."""
+        with self._database.reading() as connection:
+            return revisions.refusals(connection)
 
     # Rules and settings
 
@@ -197,6 +227,28 @@ class Registry:
         """Delete past requests and decision records of a source; its outcomes lose its name. Return how many."""
         with self._database.transaction() as connection:
             return experience.forget_source(connection, subject=subject, tenant=tenant)
+
+    # Sessions
+
+    def sessions(self) -> list[tuple[SessionKey, datetime]]:
+        """Return all sessions with the moment of their last noted use, longest idle first."""
+        with self._database.reading() as connection:
+            return sessions.sessions(connection)
+
+    def session_tools(self, key: SessionKey) -> list[SessionTool]:
+        """Return the rows of one session in order of position; none where there is no such session."""
+        with self._database.reading() as connection:
+            return sessions.session_tools(connection, key)
+
+    def put_session(self, key: SessionKey, *, tools: Sequence[SessionTool] = (), known: int, at: datetime) -> None:
+        """Begin a session or note its use, and write rows; those at positions below `known` replace what is there."""
+        with self._database.transaction() as connection:
+            sessions.put_session(connection, key, tools=tools, known=known, at=at)
+
+    def delete_sessions(self, keys: Iterable[SessionKey]) -> None:
+        """Delete sessions; those that are not there are passed over."""
+        with self._database.transaction() as connection:
+            sessions.delete_sessions(connection, keys)
 
     # Decisions
 
