@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +14,13 @@ from toolsearch.config import DEFAULT_ENCODER, SearchLimits
 from toolsearch.contract import ToolContract
 from toolsearch.decision import readable
 from toolsearch.embed.protocol import Encoder
+from toolsearch.errors import RequestError
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
 from toolsearch.query import Outcome, PastRequest, Principal
 from toolsearch.result import ToolSummary, VisibilityReport
 from toolsearch.state import refs_of
+from toolsearch.store.revisions import Step
+from toolsearch.store.sources import SourceRow
 from toolsearch.visibility.decide import decide
 from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
 
@@ -179,6 +182,63 @@ class Upkeep:
         kept = {contract.ref for contract in wanted}
         gone = [contract.ref for contract in self._live.state.contracts if contract.ref not in kept]
         return self._live.apply(wanted, gone, author=author, reason=reason, progress=progress)
+
+    def replace_server(
+        self,
+        server: str,
+        contracts: Iterable[ToolContract],
+        *,
+        keep: Collection[str] | None = (),
+        author: str = AUTHOR,
+        reason: str = "",
+        progress: Progress | None = None,
+    ) -> ChangeReport:
+        """Make these contracts all that a server has; other servers are untouched.
+
+        The tools that were there answer until the new ones are whole. The same contracts again change nothing.
+
+        Args:
+            server: The server.
+            contracts: Its contracts.
+            keep: Names of its tools that stay though they are not among the contracts; None = all.
+            author: Who changes it, for the history of each tool.
+            reason: Why.
+            progress: Called while texts are embedded.
+
+        Raises:
+            RequestError: If a contract belongs to another server.
+            ContractError: If one ref is given twice with different content.
+        """
+        wanted = tuple(contracts)
+        for contract in wanted:
+            if contract.ref.server != server:
+                raise RequestError(f"{contract.ref} is not of the server {server!r}", field="contracts")
+        refs = {contract.ref for contract in wanted}
+
+        def step() -> Step:
+            gone = [
+                contract.ref
+                for contract in self._live.state.contracts
+                if contract.ref.server == server
+                and contract.ref not in refs
+                and keep is not None
+                and contract.ref.name not in keep
+            ]
+            return Step(upserts=wanted, removals=gone, author=author, reason=reason)
+
+        return self._live.take(step, progress=progress)
+
+    def sources(self) -> tuple[SourceRow, ...]:
+        """Return where the tools of each imported server were last read, and whether that still works."""
+        return self._live.registry.sources()
+
+    def source_read(self, server: str, *, origin: str, title: str = "", tools: int) -> None:
+        """Note that the tools of a server were read. `origin` is shown to people: it must hold no secret."""
+        self._live.registry.source_read(server=server, origin=origin, title=title, tools=tools, at=datetime.now(UTC))
+
+    def source_failed(self, server: str, *, origin: str, error: str) -> None:
+        """Note that the tools of a server could not be read; its contracts stay, and are stale."""
+        self._live.registry.source_failed(server=server, origin=origin, error=error, at=datetime.now(UTC))
 
     def remove(self, refs: Iterable[str], *, author: str = AUTHOR, reason: str = "") -> ChangeReport:
         """Remove tools by `server/name@version`, `server/name` or name.

@@ -122,7 +122,25 @@ def _revisions(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables, _experience, _revisions, _session_tools)
+def _sources(connection: Connection) -> None:
+    connection.execute(
+        """
+        -- Where the tools of each server were last read; see store/sources.py. One row a server.
+        CREATE TABLE sources (
+            server VARCHAR NOT NULL, origin VARCHAR NOT NULL, title VARCHAR NOT NULL, tools INTEGER NOT NULL,
+            read_at TIMESTAMP, failed_at TIMESTAMP, error VARCHAR NOT NULL, stale BOOLEAN NOT NULL
+        );
+        """
+    )
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    _first_tables,
+    _experience,
+    _revisions,
+    _session_tools,
+    _sources,
+)
 SCHEMA_VERSION = len(MIGRATIONS)
 """Schema this program writes."""
 

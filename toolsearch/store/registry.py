@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.store import contracts, decisions, embeddings, experience, outcomes, revisions, sessions, settings
+from toolsearch.store import (
+    contracts,
+    decisions,
+    embeddings,
+    experience,
+    outcomes,
+    revisions,
+    sessions,
+    settings,
+    sources,
+)
 from toolsearch.store.contracts import Changes, ContractVersion
 from toolsearch.store.database import Database
 from toolsearch.store.decisions import MAX_DECISIONS, DecisionRow
@@ -24,6 +34,7 @@ from toolsearch.store.migrations import migrate
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.revisions import Content, Event, RolloutRow, Step, Waiting
 from toolsearch.store.sessions import SessionKey, SessionTool
+from toolsearch.store.sources import SourceRow
 from toolsearch.store.tally import HALF_LIFE_DAYS, Tally
 
 
@@ -172,6 +183,23 @@ class Registry:
         """Set a setting."""
         with self._database.transaction() as connection:
             settings.put_setting(connection, name, value)
+
+    # Sources
+
+    def sources(self) -> tuple[SourceRow, ...]:
+        """Return where the tools of each server were last read, sorted by server."""
+        with self._database.reading() as connection:
+            return sources.sources(connection)
+
+    def source_read(self, *, server: str, origin: str, title: str, tools: int, at: datetime) -> None:
+        """Note that the tools of a server were read."""
+        with self._database.transaction() as connection:
+            sources.source_read(connection, server=server, origin=origin, title=title, tools=tools, at=at)
+
+    def source_failed(self, *, server: str, origin: str, error: str, at: datetime) -> None:
+        """Note that the tools of a server could not be read: its contracts are stale."""
+        with self._database.transaction() as connection:
+            sources.source_failed(connection, server=server, origin=origin, error=error, at=at)
 
     # Embedding cache
 
