@@ -106,6 +106,21 @@ def past_gain(weights: Mapping[SignalName, float]) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLimits:
+    """How long sessions live and how large they grow.
+
+    Attributes:
+        idle_s: Seconds without use after which a session expires.
+        per_principal: Sessions of one principal; a new one beyond that ends the one idle longest.
+        tools: Tools that one session may ever be handed.
+    """
+
+    idle_s: float = 86_400
+    per_principal: int = 1_000
+    tools: int = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchLimits:
     """Sizes and floors of one search.
 

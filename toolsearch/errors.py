@@ -8,6 +8,7 @@ ToolSearchError                one base to catch
   RequestError                 the request is wrong: change the request         (.field)
   UnknownTool                  no such tool for this principal, or at all: the two are not told apart
   UnknownTrace                 no decision record under this trace_id for this principal
+  UnknownSession               no open session under this id for this principal: open one
   AuthenticationError          the credentials are missing or wrong: send valid ones
   PolicyError                  the rules are wrong: an administrator must act   (never carries a tool name)
   IndexStateError              the index does not fit this program              (.found, .expected)
@@ -98,6 +99,13 @@ class UnknownTrace(ToolSearchError):
     """The principal has no decision record under that trace_id."""
 
     code = "trace_unknown"
+    status = 404
+
+
+class UnknownSession(ToolSearchError):
+    """The principal has no open session under that id: it never was, ended, expired, or is somebody else's."""
+
+    code = "session_unknown"
     status = 404
 
 

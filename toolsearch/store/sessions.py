@@ -1,0 +1,130 @@
+"""Sessions: the tools a conversation was handed, each with the very text of its definition.
+
+A row of `session_tools` is written when a tool is handed out and changes only when it leaves the list or is refreshed.
+Rows of tools that left stay, without their definition: their names are never given to another tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+
+from toolsearch.contract import ToolRef
+from toolsearch.store.database import Connection, from_utc, insert, relation, scalar, to_utc
+
+_WHOSE = "subject = ? AND tenant IS NOT DISTINCT FROM ?::VARCHAR"
+_ONE = f"session_id = ? AND {_WHOSE}"
+
+
+class SessionKey(NamedTuple):
+    """What there is one session of: two principals may use one id and never meet."""
+
+    session_id: str
+    subject: str
+    tenant: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTool:
+    """One tool of a session.
+
+    Attributes:
+        position: Place in the session, from 0; the rows of a session have every place once.
+        fingerprint: Of the contract that is pinned.
+        api_name: Name under which the model calls it.
+        format: Shape of the definition, as in `DefinitionFormat`.
+        detail: How much of it, as in `Detail`.
+        definition: The definition as compact JSON; empty once the tool has left.
+        listed: Whether it is in the list; False = it left.
+    """
+
+    position: int
+    ref: ToolRef
+    fingerprint: str
+    api_name: str
+    format: str
+    detail: str
+    definition: str
+    listed: bool = True
+
+
+def sessions(connection: Connection) -> list[tuple[SessionKey, datetime]]:
+    """Return all sessions with the moment of their last noted use, longest idle first."""
+    rows = connection.execute(
+        "SELECT session_id, subject, tenant, updated_at FROM sessions ORDER BY updated_at, session_id, subject, tenant"
+    ).fetchall()
+    return [(SessionKey(*row[:3]), from_utc(row[3])) for row in rows]
+
+
+def session_tools(connection: Connection, key: SessionKey) -> list[SessionTool]:
+    """Return the rows of a session in order of position."""
+    rows = connection.execute(
+        f"""
+        SELECT position, server, name, version, fingerprint, api_name, format, detail, definition, listed
+        FROM session_tools WHERE {_ONE} ORDER BY position
+        """,
+        list(key),
+    ).fetchall()
+    return [
+        SessionTool(
+            position=row[0],
+            ref=ToolRef(*row[1:4]),
+            fingerprint=row[4],
+            api_name=row[5],
+            format=row[6],
+            detail=row[7],
+            definition=row[8],
+            listed=row[9],
+        )
+        for row in rows
+    ]
+
+
+def put_session(
+    connection: Connection, key: SessionKey, *, tools: Sequence[SessionTool], known: int, at: datetime
+) -> None:
+    """Begin a session or note its use, and write rows: those at positions below `known` replace what is there."""
+    if not scalar(connection, f"UPDATE sessions SET updated_at = ? WHERE {_ONE}", [to_utc(at), *key]):
+        connection.execute("INSERT INTO sessions SELECT ?, ?, ?::VARCHAR, 'open', ?, ?", [*key, to_utc(at), to_utc(at)])
+    replaced = [tool.position for tool in tools if tool.position < known]
+    if replaced:
+        connection.execute(f"DELETE FROM session_tools WHERE {_ONE} AND list_contains(?, position)", [*key, replaced])
+    insert(
+        connection,
+        "session_tools",
+        {
+            "session_id": [key.session_id] * len(tools),
+            "subject": [key.subject] * len(tools),
+            "tenant": [key.tenant] * len(tools),
+            "position": np.array([tool.position for tool in tools], dtype=np.int32),
+            "server": [tool.ref.server for tool in tools],
+            "name": [tool.ref.name for tool in tools],
+            "version": np.array([tool.ref.version for tool in tools], dtype=np.int32),
+            "fingerprint": [tool.fingerprint for tool in tools],
+            "api_name": [tool.api_name for tool in tools],
+            "format": [tool.format for tool in tools],
+            "detail": [tool.detail for tool in tools],
+            "definition": [tool.definition for tool in tools],
+            "listed": np.array([tool.listed for tool in tools], dtype=np.bool_),
+        },
+    )
+
+
+def delete_sessions(connection: Connection, keys: Iterable[SessionKey]) -> None:
+    """Delete sessions and their rows; those that are not there are passed over."""
+    gone = list(keys)
+    if not gone:
+        return
+    columns = {name: [getattr(key, name) for key in gone] for name in SessionKey._fields}
+    for table in ("sessions", "session_tools"):
+        with relation(connection, columns) as given:
+            connection.execute(
+                f"""
+                DELETE FROM {table} AS old USING {given} g WHERE old.session_id = g.session_id
+                  AND old.subject = g.subject AND old.tenant IS NOT DISTINCT FROM g.tenant::VARCHAR
+                """
+            )
