@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolsearch.ingest.foreign import ForeignTool, schema_at, text_at
+from toolsearch.ingest.foreign import ForeignTool, schema_at, text_at, unkept_notes
+
+_SENDING = ("strict", "defer_loading", "allowed_callers", "cache_control", "eager_input_streaming")
 
 
 class AnthropicTool:
-    """Reads one client tool; `strict`, `defer_loading` and `cache_control` concern the transport only."""
+    """Reads one client tool; `strict`, `defer_loading`, `cache_control` and the like are only noted."""
 
     name = "anthropic"
 
@@ -32,6 +34,7 @@ class AnthropicTool:
             description=text_at(data, "description"),
             input_schema=schema,
             server=server,
+            notes=unkept_notes(data, *_SENDING),
             format=self.name,
             trusted=trusted,
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol
 
+from toolsearch.contract import Access
 from toolsearch.errors import ContractError
 
 MAX_NAME = 256
@@ -41,6 +43,11 @@ class ForeignTool:
         examples: Example requests that the source states.
         format: Name of the format, for provenance.
         trusted: Whether the source may lower an assumed risk.
+        renamed: Name of the tool where the source gives none, or gives it twice; `name` is then only what evidence is
+            read from.
+        access: Who may call it, as the source states.
+        errors: Errors that the source states, for the contract's error taxonomy.
+        notes: What the reader had to decide, or found and could not express.
     """
 
     name: str
@@ -55,6 +62,10 @@ class ForeignTool:
     examples: tuple[str, ...] = ()
     format: str
     trusted: bool = False
+    renamed: str = ""
+    access: Access = field(default_factory=Access)
+    errors: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class ContractReader(Protocol):
@@ -122,6 +133,16 @@ def schema_at(data: Mapping[str, Any], key: str, *, where: str = "") -> dict[str
     if not isinstance(value, dict):
         raise ContractError(f"{key} is a {type(value).__name__}, not a JSON Schema object", path=f"{where}/{key}")
     return value
+
+
+def unkept_notes(data: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
+    """Return a note on each of the keys that says something: what concerns one way of sending is not part of a tool."""
+    stated = ((key, data.get(key)) for key in keys)
+    return tuple(
+        f"{key}: {json.dumps(value, ensure_ascii=False, sort_keys=True)[:200]} in the source is not kept"
+        for key, value in stated
+        if value not in (None, False, "", [], {})
+    )
 
 
 def texts_at(data: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolsearch.errors import ContractError
-from toolsearch.ingest.foreign import ForeignTool, schema_at, text_at
+from toolsearch.ingest.foreign import ForeignTool, schema_at, text_at, unkept_notes
+
+_SENDING = ("strict", "defer_loading", "allowed_callers", "async")
 
 
 class OpenAITool:
-    """Reads one function tool. `strict` and `defer_loading` concern the transport and are passed over."""
+    """Reads one function tool. `strict`, `defer_loading` and the like concern the sending and are only noted."""
 
     name = "openai"
 
@@ -34,7 +36,9 @@ class OpenAITool:
             name=text_at(body, "name", where=where),
             description=text_at(body, "description", where=where),
             input_schema=schema_at(body, "parameters", where=where),
+            output_schema=schema_at(body, "output_schema", where=where),
             server=server,
+            notes=unkept_notes({**data, **body}, *_SENDING),
             format=self.name,
             trusted=trusted,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -15,14 +15,25 @@ from toolsearch.ingest.anthropic import AnthropicTool
 from toolsearch.ingest.contracts import ContractFormat, build_contract
 from toolsearch.ingest.dataset import DatasetTool, numbered_names
 from toolsearch.ingest.documents import MAX_BYTES, check_tree, decode, parse
-from toolsearch.ingest.enrich import enrich
 from toolsearch.ingest.envelopes import Found, definitions
-from toolsearch.ingest.foreign import ContractReader
+from toolsearch.ingest.foreign import ContractReader, ForeignTool
+from toolsearch.ingest.gemini import GeminiTool
 from toolsearch.ingest.mcp import McpTool
 from toolsearch.ingest.openai import OpenAITool
+from toolsearch.ingest.openapi import read_operation
+from toolsearch.ingest.openapi_document import Operation
 from toolsearch.ingest.places import Document, Syntax, placed
+from toolsearch.ingest.provider_tools import ProviderTool
+from toolsearch.ingest.stated import contract_from
 
-READERS: tuple[ContractReader, ...] = (DatasetTool(), OpenAITool(), AnthropicTool(), McpTool())
+READERS: tuple[ContractReader, ...] = (
+    DatasetTool(),
+    ProviderTool(),
+    GeminiTool(),
+    OpenAITool(),
+    AnthropicTool(),
+    McpTool(),
+)
 """The foreign formats, asked in this order."""
 
 SUFFIXES: Mapping[str, Syntax | None] = {
@@ -37,7 +48,7 @@ SUFFIXES: Mapping[str, Syntax | None] = {
 SCHEMA_FOLDER = "schemas"
 
 _OWN = ContractFormat()
-_KNOWN = "known are our contracts, MCP tools/list, OpenAI and Anthropic tools, and tools.jsonl"
+_KNOWN = "known are our contracts, MCP tools/list, OpenAI, Anthropic and Gemini tools, OpenAPI, and tools.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +177,25 @@ def _open(
         check_tree(data, source=source)
         documents, faults = [Document(data)], []
     found = [one for document in documents for one in definitions(document, source=source, server=server)]
-    if found and not faults and not any(isinstance(one.data, Mapping) and _reader_of(one.data) for one in found):
+    if found and not faults and not any(_is_known(one) for one in found):
         raise UnsupportedFormat(
             "no reader recognises any of its definitions", source=source, path=found[0].place, hint=_KNOWN
         )
     return found, faults
 
 
-def _reader_of(data: Mapping[str, Any]) -> ContractReader | ContractFormat | None:
-    if _OWN.recognises(data):
+def _is_known(one: Found) -> bool:
+    if isinstance(one.data, Operation | ContractError):
+        return True
+    return isinstance(one.data, Mapping) and _reader_of(one) is not None
+
+
+def _reader_of(one: Found) -> ContractReader | ContractFormat | None:
+    if one.format:
+        return next(reader for reader in READERS if reader.name == one.format)
+    if _OWN.recognises(one.data):
         return _OWN
-    return next((reader for reader in READERS if reader.recognises(data)), None)
+    return next((reader for reader in READERS if reader.recognises(one.data)), None)
 
 
 def _read_all(
@@ -203,18 +222,22 @@ def _read_all(
             refused.append(error)
             continue
         contracts.setdefault(contract.ref, (contract, one))
-        identifier = one.data.get("id")
-        if contract.provenance.source == "dataset" and isinstance(identifier, str):
+        if contract.provenance.source == READERS[0].name and isinstance(identifier := one.data.get("id"), str):
             ids.setdefault(contract.ref, identifier)
     return ReadReport(tuple(contract for contract, _ in contracts.values()), tuple(refused), ids)
 
 
 def _read_one(one: Found, *, schemas: Sequence[FilePath], trusted: bool, names: Mapping[str, str]) -> ToolContract:
+    if isinstance(one.data, ContractError):
+        raise placed(one.data, source=one.source, path=one.place)
+    if isinstance(one.data, Operation):
+        operation = one.data
+        return _enriched(one, lambda: read_operation(operation, server=one.server, trusted=trusted))
     if not isinstance(one.data, Mapping):
         raise UnsupportedFormat(
             f"has a {type(one.data).__name__} where a tool definition is expected", source=one.source, path=one.place
         )
-    reader = _reader_of(one.data)
+    reader = _reader_of(one)
     if reader is None:
         keys = ", ".join(list(one.data)[:8])
         raise UnsupportedFormat(
@@ -228,14 +251,7 @@ def _read_one(one: Found, *, schemas: Sequence[FilePath], trusted: bool, names: 
 
 
 def _read_foreign(one: Found, reader: ContractReader, *, trusted: bool, names: Mapping[str, str]) -> ToolContract:
-    try:
-        contract = enrich(reader.read(one.data, server=one.server, trusted=trusted))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        path = ".".join(map(str, first["loc"]))
-        raise ContractError(f"{path}: {first['msg']}", source=one.source, path=one.place) from None
-    except ContractError as error:
-        raise placed(error, source=one.source, path=one.place) from None
+    contract = _enriched(one, lambda: reader.read(one.data, server=one.server, trusted=trusted))
     numbered = names.get(str(one.data.get("id"))) if reader is READERS[0] else None
     if numbered is None:
         return contract
@@ -243,3 +259,14 @@ def _read_foreign(one: Found, reader: ContractReader, *, trusted: bool, names: M
         update={"name": numbered, "title": contract.identity.title or contract.identity.name}
     )
     return contract.model_copy(update={"identity": identity})
+
+
+def _enriched(one: Found, read: Callable[[], ForeignTool]) -> ToolContract:
+    try:
+        return contract_from(read())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        path = ".".join(map(str, first["loc"]))
+        raise ContractError(f"{path}: {first['msg']}", source=one.source, path=one.place) from None
+    except ContractError as error:
+        raise placed(error, source=one.source, path=one.place) from None
