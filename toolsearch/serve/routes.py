@@ -93,61 +93,63 @@ def require_json(request: Request) -> None:
         )
 
 
-def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the error answers of a route for the OpenAPI document."""
     content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
-_ALWAYS = (401, 421, 503)
-_WITH_BODY = (*_ALWAYS, 400, 408, 413, 415, 422)
+ALWAYS = (401, 421, 503)
+"""Error statuses of every route with a principal; `WITH_BODY`: and of those that read a body."""
+WITH_BODY = (*ALWAYS, 400, 408, 413, 415, 422)
 
 router = APIRouter(route_class=StrictRoute)
 Ref = Annotated[str, Path(description="`server/name@version`, `server/name`, or a bare name.", max_length=1024)]
 
 
-def _json(answer: object) -> Response:
+def json_response(answer: object) -> Response:
+    """Return a model, or data made of models, as the JSON that the library gives."""
     text = answer.model_dump_json() if isinstance(answer, BaseModel) else to_json(answer)
     return Response(text, media_type="application/json")
 
 
-@router.post("/v1/search", response_model=CandidateSet, responses=_answers(*_WITH_BODY))
+@router.post("/v1/search", response_model=CandidateSet, responses=answers(*WITH_BODY))
 async def search(request: Annotated[SearchRequest, Body(openapi_examples=SEARCH_EXAMPLES)], call: InCall) -> Response:
     """Return the few permitted tools for a request, with reasons."""
     answer = await call.read(lambda index: index.search(request, principal=call.principal))
     call.sidecar.metrics.search(outcome=answer.outcome.value, timings_ms=answer.timings_ms)
-    return _json(answer)
+    return json_response(answer)
 
 
-@router.post("/v1/explain", response_model=ScoreExplanation, responses=_answers(*_WITH_BODY, 404))
+@router.post("/v1/explain", response_model=ScoreExplanation, responses=answers(*WITH_BODY, 404))
 async def explain(
     question: Annotated[ExplainRequest, Body(openapi_examples=EXPLAIN_EXAMPLES)], call: InCall
 ) -> Response:
     """Return how one visible tool scored for a request, whether or not it was returned."""
-    return _json(
+    return json_response(
         await call.read(lambda index: index.explain(question.request, ref=question.ref, principal=call.principal))
     )
 
 
-@router.post("/v1/why-not", response_model=VisibilityReport, responses=_answers(*_WITH_BODY, 404))
+@router.post("/v1/why-not", response_model=VisibilityReport, responses=answers(*WITH_BODY, 404))
 async def why_not(
     question: Annotated[WhyNotRequest, Body(openapi_examples=WHY_NOT_EXAMPLES)], call: InCall
 ) -> Response:
     """Return which rule shows or hides a tool; to anyone but an administrator, the answer of an unknown tool."""
-    return _json(
+    return json_response(
         await call.read(
             lambda index: index.why_not(question.ref, principal=question.principal, asked_by=call.principal)
         )
     )
 
 
-@router.get("/v1/tools", response_model=list[ToolSummary], responses=_answers(*_ALWAYS))
+@router.get("/v1/tools", response_model=list[ToolSummary], responses=answers(*ALWAYS))
 async def tools(call: InCall) -> Response:
     """Return the tools that the caller can see, sorted by reference."""
-    return _json(await call.read(lambda index: index.tools(principal=call.principal)))
+    return json_response(await call.read(lambda index: index.tools(principal=call.principal)))
 
 
-@router.get("/v1/tools/{ref:path}", response_model=ToolContract, responses=_answers(*_ALWAYS, 404, 422))
+@router.get("/v1/tools/{ref:path}", response_model=ToolContract, responses=answers(*ALWAYS, 404, 422))
 async def tool(ref: Ref, call: InCall) -> Response:
     """Return one contract in canonical form; the ETag is its fingerprint, the sha256 of the body."""
     contract = await call.read(lambda index: index.tool(ref, principal=call.principal))
@@ -161,7 +163,7 @@ async def tool(ref: Ref, call: InCall) -> Response:
 @router.put(
     "/v1/tools",
     response_model=ChangeReport,
-    responses=_answers(*_WITH_BODY, 403),
+    responses=answers(*WITH_BODY, 403),
     openapi_extra={"requestBody": CONTRACTS_BODY},
 )
 async def add(
@@ -181,31 +183,31 @@ async def add(
         given = read_contracts(strict_json(body))
         return index.replace_all(given) if others == "remove" else index.add(given)
 
-    return _json(await call.write(change))
+    return json_response(await call.write(change))
 
 
-@router.delete("/v1/tools/{ref:path}", response_model=ChangeReport, responses=_answers(*_ALWAYS, 403, 404, 422))
+@router.delete("/v1/tools/{ref:path}", response_model=ChangeReport, responses=answers(*ALWAYS, 403, 404, 422))
 async def remove(ref: Ref, call: InCall) -> Response:
     """Remove one tool. For administrators."""
     require_admin(call.principal)
-    return _json(await call.write(lambda index: index.remove([ref])))
+    return json_response(await call.write(lambda index: index.remove([ref])))
 
 
-@router.put("/v1/rules", response_model=RuleBook, responses=_answers(*_WITH_BODY, 403))
+@router.put("/v1/rules", response_model=RuleBook, responses=answers(*WITH_BODY, 403))
 async def set_rules(rules: RuleBook, call: InCall) -> Response:
     """Replace the access rules of the catalogue. For administrators."""
     require_admin(call.principal)
     await call.write(lambda index: index.set_rules(rules))
-    return _json(rules)
+    return json_response(rules)
 
 
-@router.get("/v1/decisions/{trace_id}", response_model=dict[str, Any], responses=_answers(*_ALWAYS, 404, 422))
+@router.get("/v1/decisions/{trace_id}", response_model=dict[str, Any], responses=answers(*ALWAYS, 404, 422))
 async def decision(trace_id: Annotated[str, Path(min_length=1, max_length=64)], call: InCall) -> Response:
     """Return the record kept of one search of the caller."""
-    return _json(await call.read(lambda index: index.decision(trace_id, principal=call.principal)))
+    return json_response(await call.read(lambda index: index.decision(trace_id, principal=call.principal)))
 
 
-@router.post("/v1/outcomes", status_code=204, responses=_answers(*_WITH_BODY, 404))
+@router.post("/v1/outcomes", status_code=204, responses=answers(*WITH_BODY, 404))
 async def record_outcome(
     outcome: Annotated[Outcome, Body(openapi_examples=OUTCOME_EXAMPLES)], call: InCall
 ) -> Response:
@@ -215,28 +217,28 @@ async def record_outcome(
     return Response(status_code=204)
 
 
-@router.post("/v1/learn", response_model=LearnReport, responses=_answers(*_WITH_BODY, 403))
+@router.post("/v1/learn", response_model=LearnReport, responses=answers(*WITH_BODY, 403))
 async def learn(
     requests: Annotated[list[PastRequest], Body(openapi_examples=LEARN_EXAMPLES)], call: InCall
 ) -> Response:
     """Learn from a log of past requests and the tools that served them. For administrators."""
     require_admin(call.principal)
-    return _json(await call.write(lambda index: index.learn(requests)))
+    return json_response(await call.write(lambda index: index.learn(requests)))
 
 
-@router.post("/v1/forget", response_model=Forgotten, responses=_answers(*_WITH_BODY, 403))
+@router.post("/v1/forget", response_model=Forgotten, responses=answers(*WITH_BODY, 403))
 async def forget(whose: Annotated[ForgetRequest, Body(openapi_examples=FORGET_EXAMPLES)], call: InCall) -> Response:
     """Delete what a subject asked and was answered. For administrators."""
     require_admin(call.principal)
     forgotten = await call.write(lambda index: index.forget(whose.subject, tenant=whose.tenant))
-    return _json(Forgotten(forgotten=forgotten))
+    return json_response(Forgotten(forgotten=forgotten))
 
 
 @router.get("/healthz", response_model=Health, responses={503: {"model": Health}})
 async def healthz(request: Request) -> Response:
     """Answer 200 when requests are answered, 503 while the index is opened and while the server stops."""
     health = sidecar_of(request).health()
-    response = _json(health)
+    response = json_response(health)
     response.status_code = 200 if health.status == "ready" else 503
     return response
 
@@ -247,7 +249,7 @@ async def livez() -> Response:
     return Response(status_code=204)
 
 
-@router.get("/metrics", response_class=Response, responses=_answers(*_ALWAYS, 403))
+@router.get("/metrics", response_class=Response, responses=answers(*ALWAYS, 403))
 async def metrics(call: InCall) -> Response:
     """Return the counters in Prometheus text format. They count the whole catalogue, so a role is needed."""
     require_role(call.principal, METRICS_ROLE, ADMIN_ROLE)
