@@ -26,6 +26,8 @@ MAX_INPUT_DEPTH = 32
 """Deepest nesting of a given input value."""
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+SESSION_ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$"
+SessionId = Annotated[str, StringConstraints(pattern=SESSION_ID)]
 TraceId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
 
@@ -101,13 +103,21 @@ class Detail(StrEnum):
 
 
 class DefinitionFormat(StrEnum):
-    """The shape of `definition`."""
+    """The shape of `definition`. `openai` is that of Chat Completions, and may be written `openai_chat`."""
 
     NATIVE = "native"
     OPENAI = "openai"
+    OPENAI_RESPONSES = "openai_responses"
     ANTHROPIC = "anthropic"
     ANTHROPIC_REFERENCE = "anthropic_reference"
+    GEMINI = "gemini"
+    GEMINI_JSON_SCHEMA = "gemini_json_schema"
     MCP = "mcp"
+    LANGCHAIN = "langchain"
+
+    @classmethod
+    def _missing_(cls, value: object) -> DefinitionFormat | None:
+        return cls.OPENAI if value == "openai_chat" else None
 
 
 SignalName = Literal["semantic", "lexical", "experience", "input_readiness", "reliability", "freshness", "cost"]
@@ -141,6 +151,9 @@ class SearchRequest(Frozen):
     format: DefinitionFormat = DefinitionFormat.NATIVE
     always_on: tuple[Label, ...] = Field(default=(), description="Tool names or refs listed apart, if visible.")
     loaded: tuple[Label, ...] = Field(default=(), description="Refs the model already has.")
+    session: SessionId | None = Field(
+        default=None, description="Session whose list this search continues; a new id begins one."
+    )
     now: AwareDatetime | None = Field(default=None, description="The moment of the request; None = the clock.")
     trace_id: TraceId | None = None
 

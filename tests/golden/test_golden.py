@@ -12,7 +12,7 @@ import yaml
 
 from toolsearch.engine import ToolIndex
 from toolsearch.ingest.reader import load_contracts
-from toolsearch.query import Principal, SearchRequest
+from toolsearch.query import DefinitionFormat, Principal, SearchRequest
 from toolsearch.visibility.rules import RuleBook
 
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
             "support",
             {"text": "was order ORD-20260915 paid?", "k": 1, "detail": "full", "format": form},
         )
-        for form in ("native", "openai", "anthropic", "anthropic_reference", "mcp")
+        for form in DefinitionFormat
     },
 }
 

@@ -1,7 +1,22 @@
 """ToolContract -> the definition a model or harness reads, in the shape its provider wants."""
 
+from toolsearch.export.arguments import without_nulls
+from toolsearch.export.losses import Exported, ExportedTools, Loss, LossKind
 from toolsearch.export.names import api_names, refs_by_api_name
-from toolsearch.export.shapes import definition
+from toolsearch.export.shapes import definition, export
 from toolsearch.export.tokens import definition_tokens, estimate_tokens, json_tokens
 
-__all__ = ["api_names", "definition", "definition_tokens", "estimate_tokens", "json_tokens", "refs_by_api_name"]
+__all__ = [
+    "Exported",
+    "ExportedTools",
+    "Loss",
+    "LossKind",
+    "api_names",
+    "definition",
+    "definition_tokens",
+    "estimate_tokens",
+    "export",
+    "json_tokens",
+    "refs_by_api_name",
+    "without_nulls",
+]

@@ -31,6 +31,16 @@ def signature_schema(contract: ToolContract) -> dict[str, Any]:
     return result
 
 
+def unsaid_semantics(contract: ToolContract) -> dict[str, str]:
+    """Return the meanings of parameters that the schema explains in other words; the others stand in `full_schema`."""
+    properties = _properties(contract)
+    return {
+        name: text
+        for name, text in contract.input.semantics.items()
+        if not isinstance(properties[name], Mapping) or properties[name].get("description") != text
+    }
+
+
 def type_of(node: Any) -> str | list[str] | None:
     """Return the JSON type or types of a property, None where it does not say."""
     if not isinstance(node, Mapping):
