@@ -10,7 +10,7 @@ from typing import Any
 
 from toolsearch.contract import ToolContract
 from toolsearch.explain import Reason, ReasonCode, SignalValue, Why
-from toolsearch.export import api_names, definition, json_tokens
+from toolsearch.export import api_names, definition, estimate_tokens, json_tokens
 from toolsearch.index.view import View
 from toolsearch.query import SearchRequest
 from toolsearch.rank.diversify import Folded
@@ -31,6 +31,8 @@ from toolsearch.result import (
     TokenMetrics,
     Withheld,
 )
+from toolsearch.sessions.listing import definition_of
+from toolsearch.sessions.turn import Turn
 from toolsearch.state import IndexState
 
 NO_TOOL = (
@@ -84,6 +86,7 @@ def compose(
     missed: Sequence[Scored],
     always_on: Sequence[int],
     catalogue: Catalogue,
+    turn: Turn | None = None,
 ) -> CandidateSet:
     """Return the answer, without timings.
 
@@ -94,11 +97,13 @@ def compose(
         missed: Documents below the floor, best first; told only when nothing is offered.
         always_on: DocIds listed apart.
         catalogue: The visible view.
+        turn: Of the session that the request continues; what that holds is handed out as it was.
     """
-    make = _definitions([*always_on, *(f.best.doc_id for f in exposed.offered)], request=request, catalogue=catalogue)
+    handed = [*always_on, *(item.best.doc_id for item in exposed.offered)]
+    make = _definitions(handed, request=request, catalogue=catalogue, turn=turn)
     fixed = [make(doc_id) for doc_id in always_on]
     offered, over = _within_budget(exposed.offered, make=make, spent=sum(o.tokens for o in fixed), request=request)
-    loaded = frozenset(request.loaded)
+    loaded = frozenset(request.loaded) if turn is None else turn.loaded(request.loaded)
     candidates = tuple(
         _candidate(rank, item, offer, catalogue=catalogue, loaded=loaded)
         for rank, (item, offer) in enumerate(offered, start=1)
@@ -152,11 +157,18 @@ def title_of(contract: ToolContract) -> str:
     return contract.identity.title or contract.identity.name
 
 
-def _definitions(doc_ids: Sequence[int], *, request: SearchRequest, catalogue: Catalogue) -> Callable[[int], _Offer]:
-    names = api_names([catalogue.contracts[doc_id].ref for doc_id in doc_ids])
+def _definitions(
+    doc_ids: Sequence[int], *, request: SearchRequest, catalogue: Catalogue, turn: Turn | None
+) -> Callable[[int], _Offer]:
+    refs = [catalogue.contracts[doc_id].ref for doc_id in doc_ids]
+    names = api_names(refs) if turn is None else turn.names(refs)
 
     def make(doc_id: int) -> _Offer:
         contract = catalogue.contracts[doc_id]
+        if turn is not None:
+            adjacent = catalogue.visible_adjacent(contract)
+            tool = turn.offer(contract, request=request, api_name=names[contract.ref], adjacent=adjacent)
+            return _Offer(contract, definition_of(tool), estimate_tokens(tool.definition))
         data = definition(
             contract,
             format=request.format,

@@ -50,6 +50,8 @@ def named_refs(data: Any) -> Iterator[str]:
                 yield value
             elif key == "obtain_from" and isinstance(value, list):
                 yield from value
+            elif key == "session" and isinstance(value, dict) and isinstance(value.get("refs"), list):
+                yield from value["refs"]  # what left was named only as gone
             else:
                 yield from named_refs(value)
     elif isinstance(data, list):

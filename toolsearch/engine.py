@@ -24,6 +24,7 @@ from toolsearch.rank.intent import Intent, read_intent
 from toolsearch.rank.pool import make_probes, named_tools, retrieve, score_pool
 from toolsearch.rank.rerank import Scored
 from toolsearch.result import CandidateSet, ScoreExplanation
+from toolsearch.sessions.turn import Turn
 from toolsearch.state import IndexState, reference_backend
 from toolsearch.stopwatch import Stopwatch
 from toolsearch.store.decisions import DecisionRow
@@ -59,17 +60,24 @@ class ToolIndex(Upkeep):
             principal: On whose behalf; nothing it may not see shapes the answer.
 
         Raises:
-            RequestError: If the trace_id belongs to another principal.
+            RequestError: If the trace_id belongs to another principal, or the session is full.
         """
         asked = _request(request)
         trace_id = self._trace_id(asked, principal=principal)
-        answer = self._search(asked, principal=_narrowed(asked, principal), trace_id=trace_id)
+        whom = _narrowed(asked, principal)
+        if asked.session is None:
+            answer = self._search(asked, principal=whom, trace_id=trace_id)
+        else:
+            with self.sessions.turn(asked.session, principal=principal, narrowed=whom) as turn:
+                answer = self._search(asked, principal=whom, trace_id=trace_id, turn=turn)
         self._journal(asked, answer, principal=principal)
         return answer
 
-    def _search(self, request: SearchRequest, *, principal: Principal, trace_id: str) -> CandidateSet:
-        """Run the pipeline over the current state."""
-        watch, state = Stopwatch(), self._live.state
+    def _search(
+        self, request: SearchRequest, *, principal: Principal, trace_id: str, turn: Turn | None = None
+    ) -> CandidateSet:
+        """Run the pipeline over the current state, or that of a turn of a session."""
+        watch, state = Stopwatch(), self._live.state if turn is None else turn.moment.state
         with watch.time("visibility"):
             view = state.views.of(principal)
             always_on = _always_on(request, state=state, docs=view.docs)
@@ -93,7 +101,11 @@ class ToolIndex(Upkeep):
                 missed=ranked.scored,
                 always_on=always_on,
                 catalogue=Catalogue(state, view),
+                turn=turn,
             )
+        if turn is not None:
+            with watch.time("session"):
+                answer = turn.close(answer)
         return answer.model_copy(update={"timings_ms": watch.stop()})
 
     def _rank(

@@ -30,6 +30,7 @@ from toolsearch.index.folder import read_snapshot, write_snapshot
 from toolsearch.index.snapshot import Embed, Snapshot, build_snapshot
 from toolsearch.memory import Memory, experience_row
 from toolsearch.query import Outcome, OutcomeStatus, PastRequest
+from toolsearch.sessions.shelf import Shelf
 from toolsearch.state import IndexState, make_state, refs_of, with_experience, with_rules
 from toolsearch.store.journal import Journal
 from toolsearch.store.outcomes import OutcomeRow
@@ -74,6 +75,7 @@ class LiveIndex:
         self.root, self.registry = root, registry
         self.encoder = CachedQueries(encoder)
         self.journal = Journal(registry)
+        self.sessions = Shelf(registry)
         self.state = state
         self._documents = encoder
         self._parameters = state.snapshot.lexical.parameters
@@ -339,9 +341,10 @@ class LiveIndex:
         return worth.successes, worth.failures
 
     def forget(self, *, subject: str, tenant: str | None) -> int:
-        """Delete what a source asked and was answered; return how many past requests and decision records."""
+        """Delete what a source asked and was answered; return how many requests, decision records and sessions."""
         self.journal.flush()
-        return self.memory.forget(subject=subject, tenant=tenant)
+        ended = self.sessions.forget(subject=subject, tenant=tenant)
+        return ended + self.memory.forget(subject=subject, tenant=tenant)
 
     def close(self) -> None:
         """Write down what is held back, unless the index is open for reading only, and give the registry free."""

@@ -28,6 +28,8 @@ MAX_INPUT_DEPTH = 32
 Label = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 SESSION_ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$"
 SessionId = Annotated[str, StringConstraints(pattern=SESSION_ID)]
+SESSION_ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$"
+SessionId = Annotated[str, StringConstraints(pattern=SESSION_ID)]
 TraceId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
 
@@ -151,6 +153,9 @@ class SearchRequest(Frozen):
     format: DefinitionFormat = DefinitionFormat.NATIVE
     always_on: tuple[Label, ...] = Field(default=(), description="Tool names or refs listed apart, if visible.")
     loaded: tuple[Label, ...] = Field(default=(), description="Refs the model already has.")
+    session: SessionId | None = Field(
+        default=None, description="Session whose list this search continues; a new id begins one."
+    )
     session: SessionId | None = Field(
         default=None, description="Session whose list this search continues; a new id begins one."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -103,6 +103,68 @@ class TokenMetrics(Frozen):
     savings_percent: float
 
 
+class LeftTool(Frozen):
+    """A tool that left the list of a session. Why nobody may see it any more is not told."""
+
+    ref: str
+    reason: Literal["revoked"] = Field(
+        default="revoked", description="The tool was withdrawn, or the principal may not use it any more."
+    )
+
+
+class SessionUpdate(Frozen):
+    """What one search did to the list of its session."""
+
+    id: str
+    created: bool = Field(description="True: the session began with this search, and knows of nothing before it.")
+    refs: tuple[str, ...] = Field(description="The whole list, in order.")
+    tools_hash: str = Field(description="Hash of the whole list: equal exactly where its bytes are.")
+    appended: tuple[str, ...] = Field(default=(), description="What this search put at the end of the list.")
+    left: tuple[LeftTool, ...] = Field(default=(), description="What left the list since the session was last used.")
+    newer_available: tuple[str, ...] = Field(
+        default=(), description="Listed tools of which another revision is current; see `refresh`."
+    )
+    token_metrics: TokenMetrics = Field(description="Of the whole list.")
+
+
+class SessionTool(Frozen):
+    """One tool of a session, as it was handed out."""
+
+    ref: str
+    fingerprint: str = Field(description="Of the contract revision that is pinned.")
+    api_name: str = Field(description="Name under which the model calls it; no other tool of the session has it.")
+    format: str
+    detail: str
+    newer_available: bool = False
+    definition: dict[str, Any]
+
+
+class SessionList(Frozen):
+    """A session: the tools it was handed, with their definitions, to be shown to the model again."""
+
+    id: str
+    created: bool = Field(default=False, description="True only in the answer that began the session.")
+    tools_hash: str
+    tools: tuple[SessionTool, ...] = ()
+    left: tuple[LeftTool, ...] = Field(default=(), description="What left over time and did not come back.")
+    token_metrics: TokenMetrics
+
+
+class RefreshedTool(Frozen):
+    """A tool of a session that moved to another revision."""
+
+    ref: str
+    before: str = Field(description="Fingerprint that was pinned.")
+    after: str = Field(description="Fingerprint that is pinned now.")
+
+
+class SessionRefresh(Frozen):
+    """What `refresh` changed, and the session afterwards."""
+
+    changed: tuple[RefreshedTool, ...] = ()
+    session: SessionList
+
+
 class CandidateSet(Frozen):
     """The answer to one SearchRequest."""
 
@@ -118,6 +180,9 @@ class CandidateSet(Frozen):
     message: str = Field(description="One sentence for the model or the log.")
     near_misses: tuple[NearMiss, ...] = Field(default=(), description="Only when nothing fits: for the log.")
     token_metrics: TokenMetrics
+    session: SessionUpdate | None = Field(
+        default=None, exclude_if=lambda update: update is None, description="Only where the request names a session."
+    )
     timings_ms: dict[str, float] = Field(default_factory=dict)
 
 

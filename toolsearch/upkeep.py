@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from toolsearch.answer import Catalogue, title_of
-from toolsearch.config import DEFAULT_ENCODER, SearchLimits
+from toolsearch.config import DEFAULT_ENCODER, SearchLimits, SessionLimits
 from toolsearch.contract import ToolContract
 from toolsearch.decision import readable
 from toolsearch.embed.protocol import Encoder
@@ -18,6 +18,7 @@ from toolsearch.errors import RequestError
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
 from toolsearch.query import Outcome, PastRequest, Principal
 from toolsearch.result import ToolSummary, VisibilityReport
+from toolsearch.sessions.room import SessionRoom
 from toolsearch.state import refs_of
 from toolsearch.store.revisions import Step
 from toolsearch.store.sources import SourceRow
@@ -59,6 +60,7 @@ class Upkeep:
         exist_ok: bool = False,
         limits: SearchLimits | None = None,
         remember_requests: bool = True,
+        session_limits: SessionLimits | None = None,
     ) -> Self:
         """Make an empty index.
 
@@ -69,12 +71,14 @@ class Upkeep:
             exist_ok: Open the index that is there instead of failing.
             limits: Sizes and floors.
             remember_requests: Learn from requests whose tools succeeded, which keeps their text; see `forget`.
+            session_limits: How long sessions live and how large they grow.
 
         Raises:
             IndexStateError: If an index is there and `exist_ok` is false.
         """
         root = None if path is None else Path(path)
         live = LiveIndex.create(root, rules=rules or RuleBook(), encoder=encoder, exist_ok=exist_ok)
+        live.sessions.limits = session_limits or SessionLimits()
         return cls(live, limits=limits, remember_requests=remember_requests)
 
     @classmethod
@@ -87,6 +91,7 @@ class Upkeep:
         rebuild: bool = False,
         limits: SearchLimits | None = None,
         remember_requests: bool = True,
+        session_limits: SessionLimits | None = None,
     ) -> Self:
         """Open the index in a folder.
 
@@ -97,6 +102,7 @@ class Upkeep:
             rebuild: Make the snapshot again from the registry.
             limits: Sizes and floors.
             remember_requests: Learn from requests whose tools succeeded, which keeps their text; see `forget`.
+            session_limits: How long sessions live and how large they grow.
 
         Raises:
             IndexMissing: If there is none.
@@ -104,6 +110,7 @@ class Upkeep:
             EncoderMismatch: If it was built with another encoder.
         """
         live = LiveIndex.open(Path(path), encoder=encoder, read_only=read_only, rebuild=rebuild)
+        live.sessions.limits = session_limits or SessionLimits()
         return cls(live, limits=limits, remember_requests=remember_requests)
 
     def with_limits(self, limits: SearchLimits) -> Self:
@@ -114,6 +121,11 @@ class Upkeep:
     def limits(self) -> SearchLimits:
         """Return the sizes and floors in force."""
         return self._limits
+
+    @property
+    def sessions(self) -> SessionRoom:
+        """Return the sessions: what each conversation was handed, pinned."""
+        return SessionRoom(self._live)
 
     def why_not(self, ref: str, *, principal: Principal, asked_by: Principal) -> VisibilityReport:
         """Return which rule shows or hides a tool for a principal. For administrators.
@@ -284,7 +296,7 @@ class Upkeep:
         return self._live.learn(requests, progress=progress)
 
     def forget(self, subject: str, *, tenant: str | None = None) -> int:
-        """Delete what a subject asked and was answered: past requests and decision records; return how many.
+        """Delete what a subject asked and was answered: past requests, decision records, sessions; return how many.
 
         Outcomes stay, as reliability is made of them; they hold no text, and no longer say whose they are.
 

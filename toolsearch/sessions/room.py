@@ -1,0 +1,166 @@
+"""`ToolIndex.sessions`: open, look at, end and refresh the sessions of a principal."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from toolsearch.answer import Catalogue
+from toolsearch.contract import ToolRef
+from toolsearch.errors import RequestError, UnknownSession, UnknownTool
+from toolsearch.live import LiveIndex
+from toolsearch.query import SESSION_ID, DefinitionFormat, Detail, Principal
+from toolsearch.result import RefreshedTool, SessionList, SessionRefresh
+from toolsearch.sessions.listing import Session, pinned
+from toolsearch.sessions.moment import Moment
+from toolsearch.sessions.turn import Turn
+from toolsearch.store.sessions import SessionKey, SessionTool
+
+
+class SessionRoom:
+    """The sessions of an index. A session belongs to one subject and tenant; to others it does not exist."""
+
+    def __init__(self, live: LiveIndex) -> None:
+        """Work on an open index."""
+        self._live, self._shelf = live, live.sessions
+
+    def open(self, session_id: str | None = None, *, principal: Principal) -> SessionList:
+        """Begin a session, or return it where the principal has one of that id. A search with a new id begins one too.
+
+        Args:
+            session_id: 1 to 128 letters, digits and `_.:-`, the first a letter or digit; None = a random one.
+            principal: Whose session it is.
+
+        Raises:
+            RequestError: If the id has another form.
+        """
+        wanted = uuid.uuid4().hex if session_id is None else session_id
+        if not re.fullmatch(SESSION_ID, wanted):
+            raise RequestError(
+                f"session {wanted[:200]!r}: write 1 to 128 letters, digits or _ . : -, and no sign of these first",
+                field="session",
+            )
+        key = _key(wanted, principal)
+        with self._shelf.locked(key):
+            found = self._shelf.find(key)
+            moment = self._moment(principal)
+            session = found or Session.of(key)
+            session = self._shelf.put(session, moment.leaving(session), begin=found is None)
+            return moment.shown(session, created=found is None)
+
+    def get(self, session_id: str, *, principal: Principal) -> SessionList:
+        """Return a session with its definitions, byte for byte as they were handed out: to show them once more.
+
+        Raises:
+            UnknownSession: If the principal has no open session of that id.
+        """
+        with self._found(session_id, principal=principal) as (session, moment):
+            return moment.shown(self._shelf.put(session, moment.leaving(session), begin=False))
+
+    def end(self, session_id: str, *, principal: Principal) -> None:
+        """End a session; its id may be used for a new one.
+
+        Raises:
+            UnknownSession: If the principal has no open session of that id.
+        """
+        with self._found(session_id, principal=principal) as (session, _):
+            self._shelf.end(session.key)
+
+    def refresh(self, session_id: str, refs: Sequence[str] = (), *, principal: Principal) -> SessionRefresh:
+        """Move tools of a session to the revisions that are current now; place, name, format and detail stay.
+
+        Args:
+            session_id: Of the session.
+            refs: `server/name@version` of listed tools; none = all.
+            principal: Whose session it is.
+
+        Raises:
+            UnknownSession: If the principal has no open session of that id.
+            UnknownTool: If one of the refs is not in its list; nothing is changed then.
+        """
+        with self._found(session_id, principal=principal) as (before, moment):
+            gone = moment.leaving(before)
+            session = before.changed(gone)
+            rows = [self._current(tool, session=session, moment=moment) for tool in _listed(session, refs)]
+            moved = [row for row in rows if row != session.listed[row.ref]]
+            after = self._shelf.put(before, [*gone, *moved], begin=False)
+            return SessionRefresh(
+                changed=tuple(
+                    RefreshedTool(ref=str(row.ref), before=session.listed[row.ref].fingerprint, after=row.fingerprint)
+                    for row in moved
+                ),
+                session=moment.shown(after),
+            )
+
+    @contextmanager
+    def turn(self, session_id: str, *, principal: Principal, narrowed: Principal) -> Iterator[Turn]:
+        """Hold a session for one search, beginning it where there is none.
+
+        Args:
+            session_id: Of the session.
+            principal: Whose session it is.
+            narrowed: The same principal as the request narrows it.
+        """
+        key = _key(session_id, principal)
+        with self._shelf.locked(key):
+            found = self._shelf.find(key)
+            yield Turn(
+                found or Session.of(key),
+                created=found is None,
+                moment=self._moment(principal),
+                principal=narrowed,
+                shelf=self._shelf,
+            )
+
+    @contextmanager
+    def _found(self, session_id: str, *, principal: Principal) -> Iterator[tuple[Session, Moment]]:
+        key = _key(session_id, principal)
+        with self._shelf.locked(key):
+            session = self._shelf.find(key)
+            if session is None:
+                raise UnknownSession(
+                    f"no session {session_id[:128]!r} of this principal is open; open one, or search with a new id"
+                )
+            yield session, self._moment(principal)
+
+    def _moment(self, principal: Principal) -> Moment:
+        state = self._live.state
+        return Moment(state=state, principal=principal, view=state.views.of(principal), rollouts=self._live.rollouts)
+
+    def _current(self, tool: SessionTool, *, session: Session, moment: Moment) -> SessionTool:
+        """Return the row of a listed tool with the revision that the session would get now."""
+        contract = moment.contract(tool.ref)
+        assert contract is not None  # what is not visible has left the list
+        newest = moment.revision(contract, session_id=session.key.session_id)
+        row = pinned(
+            newest,
+            format=DefinitionFormat(tool.format),
+            detail=Detail(tool.detail),
+            api_name=tool.api_name,
+            adjacent=Catalogue(moment.state, moment.view).visible_adjacent(newest),
+        )
+        return replace(row, position=tool.position)
+
+
+def _key(session_id: str, principal: Principal) -> SessionKey:
+    return SessionKey(session_id, principal.subject, principal.tenant)
+
+
+def _listed(session: Session, refs: Sequence[str]) -> list[SessionTool]:
+    """Return the listed tools of refs, or all.
+
+    Raises:
+        UnknownTool: If one is not in the list.
+    """
+    if not refs:
+        return list(session.listed.values())
+    by_ref: dict[str, ToolRef] = {str(ref): ref for ref in session.listed}
+    for ref in refs:
+        if ref not in by_ref:
+            raise UnknownTool(
+                f"no tool {ref[:200]!r} is in session {session.key.session_id!r}; write a ref of its list"
+            )
+    return [session.listed[by_ref[ref]] for ref in dict.fromkeys(refs)]

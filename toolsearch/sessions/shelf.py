@@ -1,0 +1,193 @@
+"""The open sessions of an index: durable in the registry, the ones in use in memory, each behind its lock.
+
+What a harness was handed must be the same after any crash. So a change is committed before the answer that tells of it
+is given; a search that changes nothing of its session writes nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+from toolsearch.config import SessionLimits
+from toolsearch.sessions.listing import Session
+from toolsearch.store.registry import Registry
+from toolsearch.store.sessions import SessionKey, SessionTool
+
+LOCKS = 256
+"""Sessions whose keys fall together share a lock: they wait for each other, and nothing else."""
+
+IN_MEMORY = 256
+"""Sessions kept in memory; one of 20 full definitions takes about 50 kB."""
+
+NOTED_TENTH = 10
+"""A use is written down once a tenth of the idle time has passed since the last one that was."""
+
+SWEEP_EVERY = timedelta(minutes=1)
+
+_Owner: TypeAlias = tuple[str, str | None]
+
+
+@dataclass(slots=True)
+class _Use:
+    """When a session was last used, and which use the registry knows of."""
+
+    last: datetime
+    noted: datetime
+
+
+class Shelf:
+    """Keeps sessions. Safe to share between threads; who reads or changes a session holds its lock."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        limits: SessionLimits | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.limits = limits or SessionLimits()
+        self._registry, self._clock = registry, clock
+        self._locks = tuple(threading.RLock() for _ in range(LOCKS))
+        self._guard = threading.Lock()  # the three below; never held while the registry writes
+        self._owners: dict[_Owner, OrderedDict[str, _Use]] | None = None  # longest idle first
+        self._kept: OrderedDict[SessionKey, Session] = OrderedDict()
+        self._swept = clock()
+
+    @contextmanager
+    def locked(self, key: SessionKey) -> Iterator[None]:
+        """Hold the lock of one session."""
+        with self._lock_of(key):
+            yield
+
+    def find(self, key: SessionKey) -> Session | None:
+        """Return a session that is open, or None; the caller holds its lock."""
+        with self._guard:
+            use, kept = self._use_of(key), self._kept.get(key)
+        if use is None:
+            return None
+        if self._clock() - use.last > self._idle:
+            self._drop([key])
+            return None
+        if kept is not None:
+            return kept
+        session = Session.of(key, self._registry.session_tools(key))
+        with self._guard:
+            self._keep(session)
+        return session
+
+    def put(self, before: Session, rows: Sequence[SessionTool], *, begin: bool) -> Session:
+        """Change a session, or begin it, and note its use; it is durable when this returns.
+
+        Args:
+            before: What `find` returned, or an empty session.
+            rows: Rows to put in their places; none = only the use is noted.
+            begin: Whether the session is new.
+
+        Raises:
+            IndexStateError: If the registry cannot be written; nothing has changed then.
+        """
+        key, now = before.key, self._clock()
+        if begin:
+            self._make_room(key, now=now)
+        with self._guard:
+            use = self._use_of(key)
+        due = use is None or now - use.noted > self._idle / NOTED_TENTH
+        written = begin or bool(rows) or (due and not self._registry.read_only)
+        if written:
+            self._registry.put_session(key, tools=rows, known=len(before.tools), at=now)
+        after = before.changed(rows)
+        with self._guard:
+            uses = self._all_uses().setdefault((key.subject, key.tenant), OrderedDict())
+            uses[key.session_id] = _Use(now, now if written or use is None else use.noted)
+            uses.move_to_end(key.session_id)
+            self._keep(after)
+        return after
+
+    def end(self, key: SessionKey) -> bool:
+        """End a session and return whether it was open; the caller holds its lock."""
+        found = self.find(key) is not None
+        if found:
+            self._drop([key])
+        return found
+
+    def forget(self, *, subject: str, tenant: str | None) -> int:
+        """End all sessions of a principal and return how many."""
+        ended = 0
+        for key in self._of_owner((subject, tenant)):
+            with self.locked(key):
+                ended += self.end(key)
+        return ended
+
+    @property
+    def _idle(self) -> timedelta:
+        return timedelta(seconds=self.limits.idle_s)
+
+    def _lock_of(self, key: SessionKey) -> threading.RLock:
+        return self._locks[hash(key) % LOCKS]
+
+    def _use_of(self, key: SessionKey) -> _Use | None:
+        uses = self._all_uses().get((key.subject, key.tenant))
+        return None if uses is None else uses.get(key.session_id)
+
+    def _all_uses(self) -> dict[_Owner, OrderedDict[str, _Use]]:
+        """Return the uses of all sessions by principal; the caller holds the guard."""
+        if self._owners is None:
+            self._owners = {}
+            for key, at in self._registry.sessions():
+                self._owners.setdefault((key.subject, key.tenant), OrderedDict())[key.session_id] = _Use(at, at)
+        return self._owners
+
+    def _of_owner(self, owner: _Owner) -> list[SessionKey]:
+        with self._guard:
+            return [SessionKey(session_id, *owner) for session_id in self._all_uses().get(owner, ())]
+
+    def _keep(self, session: Session) -> None:
+        self._kept[session.key] = session
+        self._kept.move_to_end(session.key)
+        while len(self._kept) > IN_MEMORY:
+            self._kept.popitem(last=False)
+
+    def _make_room(self, key: SessionKey, *, now: datetime) -> None:
+        """Drop the sessions that expired and, where a principal has too many, those that it left idle longest."""
+        mine = self._of_owner((key.subject, key.tenant))
+        surplus = mine[: max(0, len(mine) + 1 - self.limits.per_principal)]
+        with self._guard:
+            expired = []
+            if now - self._swept > SWEEP_EVERY:
+                self._swept = now
+                expired = list(self._expired(now))
+        self._drop([*surplus, *expired])
+
+    def _expired(self, now: datetime) -> Iterator[SessionKey]:
+        for owner, uses in self._all_uses().items():
+            for session_id, use in uses.items():
+                if now - use.last <= self._idle:
+                    break  # the others were used later
+                yield SessionKey(session_id, *owner)
+
+    def _drop(self, keys: Sequence[SessionKey]) -> None:
+        """Delete sessions, but for those that another thread is using at this moment: they are not idle."""
+        with ExitStack() as held:
+            gone = []
+            for key in dict.fromkeys(keys):
+                lock = self._lock_of(key)
+                if lock.acquire(blocking=False):
+                    held.callback(lock.release)
+                    gone.append(key)
+            if not gone:
+                return
+            self._registry.delete_sessions(gone)
+            with self._guard:
+                for key in gone:
+                    self._kept.pop(key, None)
+                    owner = (key.subject, key.tenant)
+                    uses = self._all_uses().get(owner, OrderedDict())
+                    uses.pop(key.session_id, None)
+                    if not uses:
+                        self._all_uses().pop(owner, None)
