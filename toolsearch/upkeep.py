@@ -14,7 +14,6 @@ from toolsearch.config import DEFAULT_ENCODER, SearchLimits, SessionLimits
 from toolsearch.contract import ToolContract
 from toolsearch.decision import readable
 from toolsearch.embed.protocol import Encoder
-from toolsearch.errors import RequestError
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
 from toolsearch.query import Outcome, PastRequest, Principal
 from toolsearch.result import ToolSummary, VisibilityReport
@@ -195,48 +194,38 @@ class Upkeep:
         gone = [contract.ref for contract in self._live.state.contracts if contract.ref not in kept]
         return self._live.apply(wanted, gone, author=author, reason=reason, progress=progress)
 
-    def replace_server(
+    def replace_servers(
         self,
-        server: str,
+        servers: Collection[str],
         contracts: Iterable[ToolContract],
         *,
-        keep: Collection[str] | None = (),
+        keep: Collection[str] = (),
         author: str = AUTHOR,
         reason: str = "",
         progress: Progress | None = None,
     ) -> ChangeReport:
-        """Make these contracts all that a server has; other servers are untouched.
+        """Make these contracts all that some servers have; others are untouched.
 
         The tools that were there answer until the new ones are whole. The same contracts again change nothing.
 
         Args:
-            server: The server.
-            contracts: Its contracts.
-            keep: Names of its tools that stay though they are not among the contracts; None = all.
+            servers: Whose other tools are removed; contracts of any other server are only added.
+            contracts: What is there now.
+            keep: `server/name` of tools that stay though they are not among the contracts.
             author: Who changes it, for the history of each tool.
             reason: Why.
             progress: Called while texts are embedded.
 
         Raises:
-            RequestError: If a contract belongs to another server.
-            ContractError: If one ref is given twice with different content.
+            ContractError: If one ref is given twice with different content; nothing is changed.
         """
         wanted = tuple(contracts)
-        for contract in wanted:
-            if contract.ref.server != server:
-                raise RequestError(f"{contract.ref} is not of the server {server!r}", field="contracts")
         refs = {contract.ref for contract in wanted}
 
         def step() -> Step:
-            gone = [
-                contract.ref
-                for contract in self._live.state.contracts
-                if contract.ref.server == server
-                and contract.ref not in refs
-                and keep is not None
-                and contract.ref.name not in keep
-            ]
-            return Step(upserts=wanted, removals=gone, author=author, reason=reason)
+            there = (contract.ref for contract in self._live.state.contracts)
+            gone = [ref for ref in there if ref.server in servers and f"{ref.server}/{ref.name}" not in keep]
+            return Step(upserts=wanted, removals=[ref for ref in gone if ref not in refs], author=author, reason=reason)
 
         return self._live.take(step, progress=progress)
 

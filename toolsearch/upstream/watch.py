@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class Relisted:
 
 async def watch(
     connection: Connection, *, relist_s: float = RELIST_S, settle_s: float = SETTLE_S
-) -> AsyncIterator[Relisted]:
+) -> AsyncGenerator[Relisted, None]:
     """Yield the list of tools now, and again after every change, until the server is gone.
 
     Changes that come while a listing is read or used are one change. Close the iterator (`aclosing`) to stop.

@@ -1,0 +1,147 @@
+"""The job: readings -> the index. Each server is replaced as a whole; one that is down keeps its last contracts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from toolsearch.contract import ToolContract
+from toolsearch.importing.reading import Progress, Reading, read_sources
+from toolsearch.importing.report import ImportReport, ServerReport
+from toolsearch.importing.sources import Source
+from toolsearch.live import ChangeReport
+from toolsearch.live import Progress as EmbeddingProgress
+
+if TYPE_CHECKING:
+    from toolsearch.upstream.connect import Connector
+
+AUTHOR = "import"
+
+
+class ImportTarget(Protocol):
+    """What is imported into: `ToolIndex`, or the server that owns one."""
+
+    def replace_servers(
+        self,
+        servers: Collection[str],
+        contracts: Iterable[ToolContract],
+        *,
+        keep: Collection[str] = (),
+        author: str = AUTHOR,
+        reason: str = "",
+        progress: EmbeddingProgress | None = None,
+    ) -> ChangeReport:
+        """Make the contracts all that the servers have."""
+
+    def source_read(self, server: str, *, origin: str, title: str = "", tools: int) -> None:
+        """Note that the tools of a server were read."""
+
+    def source_failed(self, server: str, *, origin: str, error: str) -> None:
+        """Note that the tools of a server could not be read."""
+
+
+def import_sources(
+    index: ImportTarget,
+    sources: Sequence[Source],
+    *,
+    trusted: bool = False,
+    author: str = AUTHOR,
+    connector: Connector | None = None,
+    timeout_s: float | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Import sources; what was read is searchable when this returns.
+
+    Servers that the sources speak of get exactly the tools that were read: others of theirs are removed, other servers
+    are untouched. A refused definition keeps the tool it would replace, a server that is down all of its tools, marked
+    stale. The same sources again change nothing.
+
+    Args:
+        index: The index, or the server that owns it.
+        sources: What to import; see `sources_from`.
+        trusted: Whether hints of foreign definitions may lower an assumed risk.
+        author: Who imports, for the history of each tool.
+        connector: How to connect to servers; None = `toolsearch.upstream.connect.connect`.
+        timeout_s: Seconds to start or reach a server, and for its list; None = 30.
+        progress: Called while sources are read and texts embedded.
+
+    Raises:
+        MissingExtraError: If a live server is among the sources and the package mcp is not installed.
+    """
+    started = time.perf_counter()
+    reading = partial(
+        read_sources, sources, trusted=trusted, connector=connector, timeout_s=timeout_s, progress=progress
+    )
+    # A thread of its own, as the caller may have a running loop.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        readings = thread.submit(lambda: asyncio.run(reading())).result()
+    report = import_readings(index, readings, author=author, progress=progress)
+    return report.model_copy(update={"reading_s": time.perf_counter() - started - report.indexing_s})
+
+
+def import_readings(
+    index: ImportTarget,
+    readings: Sequence[Reading],
+    *,
+    author: str = AUTHOR,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Bring the index to what was read, in one step, and note for each server whether that worked."""
+    started = time.perf_counter()
+    taken = [reading for reading in readings if reading.server and not reading.error]
+    changes = apply_import(
+        index,
+        taken,
+        author=author,
+        progress=None if progress is None else partial(progress, "embedding"),
+    )
+    for reading in readings:
+        if reading.error:
+            index.source_failed(reading.server, origin=reading.origin, error=reading.error)
+        elif reading.server:
+            index.source_read(reading.server, origin=reading.origin, title=reading.title, tools=len(reading.contracts))
+    return ImportReport(
+        servers=tuple(_server_report(reading, changes) for reading in readings if reading.server),
+        refused=tuple(refusal for reading in readings if not reading.server for refusal in reading.refused),
+        generation=changes.generation,
+        contracts=sum(len(reading.contracts) for reading in readings),
+        indexing_s=time.perf_counter() - started,
+    )
+
+
+def apply_import(
+    index: ImportTarget,
+    readings: Sequence[Reading],
+    *,
+    author: str = AUTHOR,
+    progress: EmbeddingProgress | None = None,
+) -> ChangeReport:
+    """Replace the tools of the servers that were read. The one place where an import changes the catalogue."""
+    return index.replace_servers(
+        [reading.server for reading in readings if reading.complete],
+        [contract for reading in readings for contract in reading.contracts],
+        keep=[f"{reading.server}/{name}" for reading in readings for name in sorted(reading.keep)],
+        author=author,
+        progress=progress,
+    )
+
+
+def _server_report(reading: Reading, changes: ChangeReport) -> ServerReport:
+    def own(refs: Sequence[str]) -> tuple[str, ...]:
+        return tuple(ref for ref in refs if ref.startswith(f"{reading.server}/"))
+
+    return ServerReport(
+        server=reading.server,
+        origin=reading.origin,
+        title=reading.title,
+        added=own(changes.added),
+        replaced=own(changes.replaced),
+        unchanged=own(changes.unchanged),
+        removed=own(changes.removed),
+        refused=reading.refused,
+        error=reading.error,
+    )
