@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from toolsearch import Principal
+from toolsearch.config import SessionLimits
 from toolsearch.errors import RequestError
 
 ADMIN_ROLE = "toolsearch-admin"
@@ -81,6 +82,15 @@ class Settings(BaseSettings):
     remember_requests: bool = Field(
         default=True, description="Learn from requests whose tools succeeded, which keeps their text in the index."
     )
+    session_idle_s: int = Field(
+        default=86_400, ge=1, le=31_536_000, description="Seconds without use after which a session expires."
+    )
+    sessions_per_principal: int = Field(
+        default=1_000,
+        ge=1,
+        le=1_000_000,
+        description="Sessions of one principal; a new one beyond that ends the one idle longest.",
+    )
     body_limit_bytes: int = Field(default=1_048_576, ge=1_024, le=67_108_864, description="Largest request body.")
     upload_limit_bytes: int = Field(
         default=67_108_864, ge=1_024, le=1_073_741_824, description="Largest `PUT /v1/tools` body of an administrator."
@@ -101,6 +111,11 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least severe log line written to standard error."
     )
+
+    @property
+    def session_limits(self) -> SessionLimits:
+        """Return how long sessions live and how many there are."""
+        return SessionLimits(idle_s=self.session_idle_s, per_principal=self.sessions_per_principal)
 
     @property
     def authenticated(self) -> bool:

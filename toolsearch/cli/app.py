@@ -18,6 +18,7 @@ from toolsearch.cli.bench import bench
 from toolsearch.cli.decisions import decisions
 from toolsearch.cli.eval import eval_cases
 from toolsearch.cli.explain import explain
+from toolsearch.cli.export import export
 from toolsearch.cli.forget import forget
 from toolsearch.cli.index import index
 from toolsearch.cli.key import key
@@ -26,6 +27,7 @@ from toolsearch.cli.outcomes import outcomes
 from toolsearch.cli.remove import remove
 from toolsearch.cli.search import search
 from toolsearch.cli.serve import serve
+from toolsearch.cli.sessions import sessions
 from toolsearch.cli.tools import tools
 from toolsearch.cli.tune import tune
 from toolsearch.cli.why_not import why_not
@@ -45,6 +47,8 @@ for _command in (index, search, explain, why_not, tools, remove, outcomes, learn
     app.command()(_command)
 app.command("eval")(eval_cases)
 app.command()(tune)
+app.command()(export)
+app.command()(sessions)
 
 
 def _print_version(wanted: bool) -> None:

@@ -5,7 +5,7 @@ The registry has one writing process. Where a server runs, it is that process, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,7 +25,25 @@ if TYPE_CHECKING:
         SearchRequest,
         ToolContract,
     )
-    from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
+    from toolsearch.export import ExportedTools
+    from toolsearch.query import DefinitionFormat, Detail
+    from toolsearch.result import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
+
+
+class SessionVerbs(Protocol):
+    """What the commands ask of the sessions of an index."""
+
+    def open(self, session_id: str | None = None, *, principal: Principal) -> SessionList:
+        """Begin a session, or return it."""
+
+    def get(self, session_id: str, *, principal: Principal) -> SessionList:
+        """Return a session."""
+
+    def end(self, session_id: str, *, principal: Principal) -> None:
+        """End a session."""
+
+    def refresh(self, session_id: str, refs: Sequence[str] = (), *, principal: Principal) -> SessionRefresh:
+        """Move tools to the revisions that are current now."""
 
 
 class Verbs(Protocol):
@@ -45,6 +63,19 @@ class Verbs(Protocol):
 
     def tool(self, ref: str, *, principal: Principal) -> ToolContract:
         """Return one contract."""
+
+    def export(
+        self,
+        *,
+        principal: Principal,
+        format: DefinitionFormat,
+        tools: Sequence[str],
+        detail: Detail,
+        strict: bool,
+        defer_loading: bool,
+        namespaces: bool,
+    ) -> ExportedTools:
+        """Return definitions of visible tools in a provider's shape."""
 
     def add(self, contracts: Iterable[ToolContract]) -> ChangeReport:
         """Add or replace contracts."""
@@ -69,6 +100,10 @@ class Verbs(Protocol):
 
     def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
         """Return the record of one search."""
+
+    @property
+    def sessions(self) -> SessionVerbs:
+        """Return the sessions."""
 
 
 @contextmanager
@@ -101,7 +136,9 @@ def connected(
         return
     from toolsearch import ToolIndex
 
-    with ToolIndex.open(settings.index, remember_requests=settings.remember_requests) as local:
+    with ToolIndex.open(
+        settings.index, remember_requests=settings.remember_requests, session_limits=settings.session_limits
+    ) as local:
         yield local, principal or settings.local_principal
 
 

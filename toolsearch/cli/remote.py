@@ -24,6 +24,8 @@ from toolsearch import (
     SearchRequest,
     ToolContract,
 )
+from toolsearch.cli.remote_export import RemoteExport
+from toolsearch.cli.remote_sessions import RemoteSessions
 from toolsearch.errors import IndexLocked, ToolSearchError
 from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 
@@ -36,7 +38,7 @@ _TIMEOUT_S = 310.0
 _START_WAIT_S = 15.0
 
 
-class RemoteIndex:
+class RemoteIndex(RemoteExport):
     """A client of one server. The server decides on the principal; the arguments of that name are not sent."""
 
     def __init__(self, url: str, *, api_key: str | None = None) -> None:
@@ -123,6 +125,11 @@ class RemoteIndex:
         """Return the record of one search."""
         record: dict[str, Any] = json.loads(self.send("GET", f"/v1/decisions/{quote(trace_id, safe='')}"))
         return record
+
+    @property
+    def sessions(self) -> RemoteSessions:
+        """Return the sessions."""
+        return RemoteSessions(self.send)
 
     def _put_tools(self, contracts: Iterable[ToolContract], *, others: str) -> ChangeReport:
         body = "[" + ",".join(contract.canonical_json for contract in contracts) + "]"

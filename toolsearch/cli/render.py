@@ -13,7 +13,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from toolsearch import Candidate, CandidateSet
-    from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
+    from toolsearch.result import ScoreExplanation, SessionUpdate, ToolSummary, VisibilityReport
 
 _BAR_CELLS = 8
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -121,6 +121,8 @@ def _notes(answer: CandidateSet) -> list[Text]:
     lines += [plain(f"always on: {tool.ref}", "dim") for tool in answer.always_on]
     lines += [plain(f"withheld: {tool.ref}: {tool.reason.text}; {tool.unlock}", "yellow") for tool in answer.withheld]
     lines += [plain(f"near miss: {miss.ref} {miss.score:.3f}", "dim") for miss in answer.near_misses]
+    if answer.session is not None:
+        lines.append(_session_note(answer.session))
     tokens, total = answer.token_metrics, answer.timings_ms.get("total")
     took = f", {total:.1f} ms" if total is not None else ""
     lines.append(
@@ -131,6 +133,13 @@ def _notes(answer: CandidateSet) -> list[Text]:
         )
     )
     return lines
+
+
+def _session_note(update: SessionUpdate) -> Text:
+    parts = [f"{len(update.refs)} tools", f"{len(update.appended)} appended"]
+    parts += [f"left: {tool.ref} ({tool.reason})" for tool in update.left]
+    parts += [f"newer: {ref}" for ref in update.newer_available]
+    return plain(f"session {update.id}: {', '.join(parts)}, tools_hash {update.tools_hash}", "dim")
 
 
 def print_explanation(answer: ScoreExplanation) -> None:

@@ -29,6 +29,9 @@ def search(
     max_side_effect: Annotated[
         str | None, typer.Option(help="none, read_only, reversible, irreversible.", show_default=False)
     ] = None,
+    session: Annotated[
+        str | None, typer.Option(help="Session whose list this search continues.", show_default=False)
+    ] = None,
     request: o.RequestOption = None,
     subject: o.SubjectOption = None,
     tenant: o.TenantOption = None,
@@ -51,6 +54,7 @@ def search(
         detail=detail,
         format=shape,
         token_budget=token_budget,
+        session=session,
         restrict=None if max_side_effect is None else {"max_side_effect": max_side_effect},
     )
     who = o.principal_from(

@@ -24,6 +24,8 @@ from toolsearch.serve.limits import EngineThreads
 from toolsearch.serve.metrics import SidecarMetrics
 from toolsearch.serve.problems import Problem, install_handlers
 from toolsearch.serve.routes import router
+from toolsearch.serve.routes_export import router as export_router
+from toolsearch.serve.routes_sessions import router as sessions_router
 from toolsearch.serve.sidecar import Sidecar
 from toolsearch.settings import Settings
 
@@ -62,6 +64,8 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
     )
     app.state.sidecar = sidecar
     app.include_router(router)
+    app.include_router(export_router)
+    app.include_router(sessions_router)
     install_handlers(app)
     app.add_middleware(Guard, settings=settings, authenticator=authenticator(settings), metrics=metrics)
     app.openapi = _openapi(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend the document

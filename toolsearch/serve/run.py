@@ -63,7 +63,9 @@ def _log_to_stderr(settings: Settings) -> None:
 def _opened(settings: Settings, *, server: uvicorn.Server) -> ToolIndex:
     """Open the index; a server without one stops."""
     try:
-        return ToolIndex.open(settings.index, remember_requests=settings.remember_requests)
+        return ToolIndex.open(
+            settings.index, remember_requests=settings.remember_requests, session_limits=settings.session_limits
+        )
     except ToolSearchError:
         server.should_exit = True
         raise
