@@ -101,6 +101,19 @@ class Settings(BaseSettings):
     upload_timeout_s: float = Field(
         default=300.0, gt=0, le=3_600, description="The same for the calls that change the catalogue."
     )
+    mcp_config: Path | None = Field(
+        default=None,
+        description="JSON file of MCP servers (`mcpServers`) whose tools are kept up to date while serving.",
+    )
+    mcp_allow_private: bool = Field(
+        default=False, description="Let the URLs in `mcp_config` lead into private networks."
+    )
+    import_servers: tuple[str, ...] = Field(
+        default=(), description="Names of servers in `mcp_config` that `POST /v1/tools:import` may import by name."
+    )
+    import_timeout_s: float = Field(
+        default=30.0, gt=0, le=600, description="Seconds to start or reach an MCP server, and for its list of tools."
+    )
     workers: int = Field(default=4, ge=1, le=64, description="Requests computed at the same time.")
     queue: int = Field(
         default=64, ge=0, le=10_000, description="Requests that may wait for a worker; more get 503 at once."

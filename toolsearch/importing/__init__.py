@@ -1,8 +1,8 @@
 """The import job: sources -> contracts -> the index, each server replaced as a whole, never merged."""
 
-from toolsearch.importing.job import apply_import, import_readings, import_sources
+from toolsearch.importing.job import apply_import, import_readings, import_sources, run_import
 from toolsearch.importing.reading import Reading, read_sources
-from toolsearch.importing.report import ImportReport, Refusal, ServerReport
+from toolsearch.importing.report import ImportReport, Refusal, ServerReport, SourceState
 from toolsearch.importing.sources import DataSource, FileSource, ServerSource, Source, sources_from
 
 __all__ = [
@@ -14,9 +14,11 @@ __all__ = [
     "ServerReport",
     "ServerSource",
     "Source",
+    "SourceState",
     "apply_import",
     "import_readings",
     "import_sources",
     "read_sources",
+    "run_import",
     "sources_from",
 ]

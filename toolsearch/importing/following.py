@@ -8,10 +8,11 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from toolsearch.errors import ToolSearchError, UpstreamError
-from toolsearch.importing.job import AUTHOR, ImportTarget, import_readings
+from toolsearch.importing.job import Take
 from toolsearch.importing.reading import Reading, reading_of
 from toolsearch.importing.report import ServerReport
 from toolsearch.upstream.connect import Connector
@@ -45,7 +46,7 @@ OnRound = Callable[[Followed], None]
 
 
 async def follow_servers(
-    index: ImportTarget,
+    take: Take,
     servers: Sequence[UpstreamServer],
     *,
     connector: Connector,
@@ -57,7 +58,7 @@ async def follow_servers(
     """Follow servers until cancelled; a change that is being made then is finished first.
 
     Args:
-        index: The index, or the server that owns it.
+        take: Brings the index to what was read; runs in a thread.
         servers: Which; each gets a connection that stays open.
         connector: How to connect.
         trusted: Whether hints of their definitions may lower an assumed risk.
@@ -66,8 +67,8 @@ async def follow_servers(
         first_pause_s: Seconds before a server that failed is tried again.
     """
 
-    async def take(reading: Reading, announced: bool, noticed: float) -> None:
-        report = (await _finished(lambda: import_readings(index, [reading], author=AUTHOR))).servers[0]
+    async def taken(reading: Reading, announced: bool, noticed: float) -> None:
+        report = (await _finished(partial(take, [reading]))).servers[0]
         followed = Followed(report=report, announced=announced, seconds=time.perf_counter() - noticed)
         _log(followed)
         if on_round is not None:
@@ -80,7 +81,7 @@ async def follow_servers(
                     server,
                     connector=connector,
                     trusted=trusted,
-                    take=take,
+                    take=taken,
                     relist_s=relist_s,
                     first_pause_s=first_pause_s,
                 )
@@ -102,7 +103,9 @@ async def _follow(
         try:
             async with connector(server) as connection, aclosing(watch(connection, relist_s=relist_s)) as lists:
                 async for listed in lists:
-                    reading = await asyncio.to_thread(reading_of, listed.listing, origin=server.place, trusted=trusted)
+                    reading = await asyncio.to_thread(
+                        reading_of, listed.listing, origin=server.place[:1024], trusted=trusted
+                    )
                     await take(reading, listed.announced, listed.noticed)
                     pause_s = first_pause_s
         except UpstreamError as error:
@@ -122,7 +125,7 @@ async def _note_failure(
     started: float,
 ) -> None:
     try:
-        await take(Reading(server=server.name, origin=server.place, error=str(error)), False, started)
+        await take(Reading(server=server.name, origin=server.place[:1024], error=str(error)[:2048]), False, started)
     except ToolSearchError as failure:
         _LOG.error("server %s failed, which could not be noted: %s", server.name, failure)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from toolsearch.contract import ToolContract
+from toolsearch import ToolIndex
 from toolsearch.importing.reading import Progress, Reading, read_sources
 from toolsearch.importing.report import ImportReport, ServerReport
 from toolsearch.importing.sources import Source
@@ -22,30 +22,12 @@ if TYPE_CHECKING:
 AUTHOR = "import"
 
 
-class ImportTarget(Protocol):
-    """What is imported into: `ToolIndex`, or the server that owns one."""
-
-    def replace_servers(
-        self,
-        servers: Collection[str],
-        contracts: Iterable[ToolContract],
-        *,
-        keep: Collection[str] = (),
-        author: str = AUTHOR,
-        reason: str = "",
-        progress: EmbeddingProgress | None = None,
-    ) -> ChangeReport:
-        """Make the contracts all that the servers have."""
-
-    def source_read(self, server: str, *, origin: str, title: str = "", tools: int) -> None:
-        """Note that the tools of a server were read."""
-
-    def source_failed(self, server: str, *, origin: str, error: str) -> None:
-        """Note that the tools of a server could not be read."""
+Take = Callable[[Sequence[Reading]], ImportReport]
+"""Brings an index to what was read: `import_readings` with an index bound, or a client of the server that owns one."""
 
 
 def import_sources(
-    index: ImportTarget,
+    index: ToolIndex,
     sources: Sequence[Source],
     *,
     trusted: bool = False,
@@ -61,7 +43,7 @@ def import_sources(
     stale. The same sources again change nothing.
 
     Args:
-        index: The index, or the server that owns it.
+        index: The index.
         sources: What to import; see `sources_from`.
         trusted: Whether hints of foreign definitions may lower an assumed risk.
         author: Who imports, for the history of each tool.
@@ -72,6 +54,20 @@ def import_sources(
     Raises:
         MissingExtraError: If a live server is among the sources and the package mcp is not installed.
     """
+    take = partial(import_readings, index, author=author, progress=progress)
+    return run_import(take, sources, trusted=trusted, connector=connector, timeout_s=timeout_s, progress=progress)
+
+
+def run_import(
+    take: Take,
+    sources: Sequence[Source],
+    *,
+    trusted: bool = False,
+    connector: Connector | None = None,
+    timeout_s: float | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Read sources and hand what was read to `take`; see `import_sources`."""
     started = time.perf_counter()
     reading = partial(
         read_sources, sources, trusted=trusted, connector=connector, timeout_s=timeout_s, progress=progress
@@ -79,12 +75,12 @@ def import_sources(
     # A thread of its own, as the caller may have a running loop.
     with ThreadPoolExecutor(max_workers=1) as thread:
         readings = thread.submit(lambda: asyncio.run(reading())).result()
-    report = import_readings(index, readings, author=author, progress=progress)
-    return report.model_copy(update={"reading_s": time.perf_counter() - started - report.indexing_s})
+    read_s = time.perf_counter() - started
+    return take(readings).model_copy(update={"reading_s": read_s})
 
 
 def import_readings(
-    index: ImportTarget,
+    index: ToolIndex,
     readings: Sequence[Reading],
     *,
     author: str = AUTHOR,
@@ -114,7 +110,7 @@ def import_readings(
 
 
 def apply_import(
-    index: ImportTarget,
+    index: ToolIndex,
     readings: Sequence[Reading],
     *,
     author: str = AUTHOR,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from toolsearch.contract import ToolContract, ToolRef
+from pydantic import Field, model_validator
+
+from toolsearch.contract import Frozen, ToolContract, ToolRef
 from toolsearch.errors import ContractError, MissingExtraError, UpstreamError
 from toolsearch.importing.report import Refusal
 from toolsearch.importing.sources import DataSource, FileSource, ServerSource, Source, server_of_path
@@ -29,29 +30,29 @@ Progress = Callable[[str, int, int], None]
 _ITEM = re.compile(r"/(\d+)(/|$)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What was read of one server.
+class Reading(Frozen):
+    """What was read of one server."""
 
-    Attributes:
-        server: The server; "" for what belongs to none.
-        origin: Where from, without secrets.
-        title: Name and version the source gives itself.
-        contracts: What it has.
-        refused: What could not be taken.
-        complete: Whether tools that are not among the contracts are gone; False = which ones were refused is unknown.
-        keep: Names of refused tools: these stay as they were.
-        error: Why nothing could be read, "" otherwise.
-    """
-
-    server: str
-    origin: str
-    title: str = ""
+    server: str = Field(max_length=256, description="The server; empty for what belongs to none.")
+    origin: str = Field(max_length=1024, description="Where from, without secrets; shown by `sources`.")
+    title: str = Field(default="", max_length=256, description="Name and version the source gives itself; untrusted.")
     contracts: tuple[ToolContract, ...] = ()
     refused: tuple[Refusal, ...] = ()
-    complete: bool = True
-    keep: frozenset[str] = frozenset()
-    error: str = ""
+    complete: bool = Field(
+        default=True,
+        description="Whether tools that are not among the contracts are gone; false where some were refused.",
+    )
+    keep: tuple[str, ...] = Field(default=(), description="Names of refused tools, which stay as they were.")
+    error: str = Field(
+        default="", max_length=2048, description="Why nothing could be read; the last tools stay, stale."
+    )
+
+    @model_validator(mode="after")
+    def _of_one_server(self) -> Self:
+        strangers = [str(contract.ref) for contract in self.contracts if contract.ref.server != self.server]
+        if strangers:
+            raise ValueError(f"{strangers[0]} is not of the server {self.server!r}")
+        return self
 
 
 async def read_sources(
@@ -99,8 +100,8 @@ async def read_server(source: ServerSource, *, connector: Connector, trusted: bo
         async with connector(source.server) as connection:
             listing = await list_tools(connection)
     except UpstreamError as error:
-        return Reading(server=source.server.name, origin=source.server.place, error=str(error))
-    return await asyncio.to_thread(reading_of, listing, origin=source.server.place, trusted=trusted)
+        return Reading(server=source.server.name, origin=source.server.place[:1024], error=str(error)[:2048])
+    return await asyncio.to_thread(reading_of, listing, origin=source.server.place[:1024], trusted=trusted)
 
 
 def reading_of(listing: Listing, *, origin: str, trusted: bool) -> Reading:
@@ -119,7 +120,7 @@ def reading_of(listing: Listing, *, origin: str, trusted: bool) -> Reading:
         # No definition of a server may speak for another one.
         contracts=tuple(contract for contract in report.contracts if contract.ref.server == listing.server),
         refused=tuple(map(Refusal.of, report.refused)),
-        keep=frozenset(_names(report.refused, listing.tools)),
+        keep=tuple(sorted(set(_names(report.refused, listing.tools)))),
     )
 
 
@@ -140,14 +141,14 @@ def _together(first: Reading, second: Reading) -> Reading:
         if known.fingerprint != contract.fingerprint:
             message = f"{contract.ref} is defined differently by {first.origin}"
             conflicts.append(Refusal(source=second.origin, message=message))
-    return replace(
-        first,
-        origin=first.origin if first.origin == second.origin else f"{first.origin}, {second.origin}",
+    return Reading(
+        server=first.server,
+        origin=first.origin if first.origin == second.origin else f"{first.origin}, {second.origin}"[:1024],
         title=first.title or second.title,
         contracts=tuple(contracts.values()),
         refused=(*first.refused, *second.refused, *conflicts),
         complete=first.complete and second.complete and not (first.error or second.error),
-        keep=first.keep | second.keep,
+        keep=tuple(sorted({*first.keep, *second.keep})),
         error="" if contracts else first.error or second.error,
     )
 

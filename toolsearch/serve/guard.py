@@ -79,7 +79,8 @@ class Guard:
                 authorization=headers.get("Authorization"), api_key=headers.get("X-API-Key"), now=utc_now()
             )
             scope["state"]["principal"] = principal
-            if scope["method"] == "PUT" and ADMIN_ROLE in principal.roles:
+            uploads = scope["method"] == "PUT" or scope["path"] == "/v1/tools:import"
+            if uploads and ADMIN_ROLE in principal.roles:
                 limit, timeout_s = self._settings.upload_limit_bytes, self._settings.upload_timeout_s
         if headers.get("Content-Encoding", "identity").lower() != "identity":
             raise HttpProblem(

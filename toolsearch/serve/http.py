@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -25,8 +25,10 @@ from toolsearch.serve.metrics import SidecarMetrics
 from toolsearch.serve.problems import Problem, install_handlers
 from toolsearch.serve.routes import router
 from toolsearch.serve.routes_export import router as export_router
+from toolsearch.serve.routes_importing import router as importing_router
 from toolsearch.serve.routes_sessions import router as sessions_router
 from toolsearch.serve.sidecar import Sidecar
+from toolsearch.serve.upstreams import configured_servers, follow_configured
 from toolsearch.settings import Settings
 
 _DESCRIPTION = (
@@ -44,6 +46,7 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
 
     Raises:
         PolicyError: If the credentials in the settings cannot be used, or are missing where others reach it.
+        UpstreamConfigError: If the file of MCP servers cannot be read.
     """
     metrics = SidecarMetrics()
     sidecar = Sidecar(
@@ -51,6 +54,7 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
         settings=settings,
         metrics=metrics,
         threads=EngineThreads(workers=settings.workers, queue=settings.queue),
+        servers=configured_servers(settings),
     )
     app = FastAPI(
         title="toolsearch",
@@ -66,6 +70,7 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
     app.include_router(router)
     app.include_router(export_router)
     app.include_router(sessions_router)
+    app.include_router(importing_router)
     install_handlers(app)
     app.add_middleware(Guard, settings=settings, authenticator=authenticator(settings), metrics=metrics)
     app.openapi = _openapi(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend the document
@@ -78,13 +83,13 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     sidecar: Sidecar = app.state.sidecar
     opening = None if sidecar.index else asyncio.create_task(asyncio.to_thread(sidecar.open))
-    flushing = asyncio.create_task(sidecar.flush_regularly())
+    beside = [asyncio.create_task(sidecar.flush_regularly()), asyncio.create_task(follow_configured(sidecar))]
     try:
         yield
     finally:
-        flushing.cancel()
-        with suppress(asyncio.CancelledError):
-            await flushing
+        for task in beside:
+            task.cancel()
+        await asyncio.wait(beside)
         if opening is not None:
             await opening
         await asyncio.to_thread(sidecar.close)

@@ -20,6 +20,7 @@ from toolsearch.serve.metrics import SidecarMetrics
 from toolsearch.serve.problems import HttpProblem
 from toolsearch.serve.schemas import Health
 from toolsearch.settings import Settings
+from toolsearch.upstream import UpstreamServer
 
 FLUSH_EVERY_S = 5.0
 """Seconds of decision records that a killed server may lose."""
@@ -38,6 +39,7 @@ class Sidecar:
         metrics: Its counters.
         threads: Where the engine runs.
         when_ready: Called once, when requests are answered.
+        servers: MCP servers of the operator's file, whose tools are kept up to date.
         instance: Random id, by which a client tells this server from another one on the same port.
         index: The index, once it is open.
         failure: Why it could not be opened.
@@ -49,6 +51,7 @@ class Sidecar:
     metrics: SidecarMetrics
     threads: EngineThreads
     when_ready: Callable[[ToolIndex], None] = lambda _: None
+    servers: tuple[UpstreamServer, ...] = ()
     instance: str = field(default_factory=lambda: secrets.token_hex(8))
     index: ToolIndex | None = None
     failure: ToolSearchError | None = None
