@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +14,10 @@ from toolsearch.config import DEFAULT_ENCODER, SearchLimits, SessionLimits
 from toolsearch.contract import ToolContract
 from toolsearch.decision import readable
 from toolsearch.embed.protocol import Encoder
+from toolsearch.export import ExportedTools
+from toolsearch.exporting import export_visible
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
-from toolsearch.query import Outcome, PastRequest, Principal
+from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal
 from toolsearch.result import ToolSummary, VisibilityReport
 from toolsearch.sessions.room import SessionRoom
 from toolsearch.state import refs_of
@@ -161,6 +163,43 @@ class Upkeep:
         view = state.views.of(principal)
         contract = state.contracts[state.resolve(ref, docs=view.docs)]
         return contract.naming_only(Catalogue(state, view).visible_adjacent(contract))
+
+    def export(
+        self,
+        *,
+        principal: Principal,
+        format: DefinitionFormat,
+        tools: Sequence[str] = (),
+        detail: Detail = Detail.FULL,
+        strict: bool = False,
+        defer_loading: bool = False,
+        namespaces: bool = False,
+    ) -> ExportedTools:
+        """Return definitions of visible tools in a provider's shape, and what the shape does not say.
+
+        Args:
+            principal: On whose behalf; other tools are neither exported nor named.
+            format: Shape of the definitions.
+            tools: Refs or names; empty = all visible ones.
+            detail: How much of each tool.
+            strict: Strict schemas where the provider and the schema allow it; the others are listed.
+            defer_loading: Say that the definitions are loaded by a tool search only.
+            namespaces: One namespace for each server (`openai_responses`).
+
+        Raises:
+            UnknownTool: If one of the tools is not visible.
+            RequestError: If the format cannot do what is asked.
+        """
+        state = self._live.state
+        return export_visible(
+            Catalogue(state, state.views.of(principal)),
+            format=format,
+            detail=detail,
+            tools=tools,
+            strict=strict,
+            defer_loading=defer_loading,
+            namespaces=namespaces,
+        )
 
     def add(
         self,

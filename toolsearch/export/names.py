@@ -1,4 +1,4 @@
-"""Tool names that every provider takes: `^[a-zA-Z0-9_-]{1,64}$`, one for each reference, no two alike."""
+"""Tool names that every provider takes: `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`, one for each reference, no two alike."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ def api_names(refs: Sequence[ToolRef]) -> dict[ToolRef, str]:
     return names
 
 
+def safe_names(names: Sequence[str]) -> dict[str, str]:
+    """Return a provider-safe form for each of some other names, such as servers; distinct names stay distinct."""
+    refs = {name: ToolRef("", name, 1) for name in names}
+    safe = api_names(list(refs.values()))
+    return {name: safe[ref] for name, ref in refs.items()}
+
+
 def refs_by_api_name(names: Mapping[ToolRef, str]) -> dict[str, ToolRef]:
     """Return the way back from the names that a model calls to the references."""
     return {name: ref for ref, name in names.items()}
@@ -45,8 +52,13 @@ def refs_by_api_name(names: Mapping[ToolRef, str]) -> dict[str, ToolRef]:
 
 def _safe(text: str) -> str:
     """Return a safe form of the text, or "" where nothing readable or too much is left."""
-    name = _UNSAFE.sub("_", text)
+    name = _led(_UNSAFE.sub("_", text))
     return name if len(name) <= MAX_API_NAME and name.strip("_-") else ""
+
+
+def _led(name: str) -> str:
+    # Gemini takes no name that begins with a digit or a dash.
+    return name if name[:1].isalpha() or name.startswith("_") else f"_{name}"
 
 
 def _with_server(ref: ToolRef) -> str:
@@ -55,5 +67,5 @@ def _with_server(ref: ToolRef) -> str:
 
 def _with_hash(ref: ToolRef, *, digits: int = 8) -> str:
     digest = sha256(str(ref).encode("utf-8", "surrogatepass")).hexdigest()[:digits]
-    stem = _UNSAFE.sub("_", ref.name).strip("_-")[: MAX_API_NAME - digits - 1] or "tool"
+    stem = _led(_UNSAFE.sub("_", ref.name).strip("_-") or "tool")[: MAX_API_NAME - digits - 1]
     return f"{stem}_{digest}"

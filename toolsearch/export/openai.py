@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolsearch.export.draft import Draft
+from toolsearch.export.names import safe_names
 from toolsearch.query import Detail
 
 
@@ -46,6 +47,22 @@ def namespace(name: str, *, description: str, tools: Iterable[Mapping[str, Any]]
         tools: Definitions in the format `openai_responses`.
     """
     return {"type": "namespace", "name": name, "description": description, "tools": [dict(tool) for tool in tools]}
+
+
+def by_namespace(tools: Sequence[Mapping[str, Any]], *, servers: Sequence[str]) -> list[dict[str, Any]]:
+    """Return Responses function tools as one namespace for each server, sorted by server.
+
+    Args:
+        tools: Definitions in the format `openai_responses`.
+        servers: Of each tool.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for server, tool in sorted(zip(servers, tools, strict=True), key=lambda pair: pair[0]):
+        groups.setdefault(server, []).append(tool)
+    names = safe_names(list(groups))
+    return [
+        namespace(names[server], description=f"Tools of {server}.", tools=found) for server, found in groups.items()
+    ]
 
 
 def tool_search_output(tools: Sequence[Mapping[str, Any]], *, call_id: str | None) -> dict[str, Any]:

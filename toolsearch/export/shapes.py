@@ -92,7 +92,7 @@ def export(
     return Exported(definition=made, lost=(*draft.log.of(str(contract.ref)), *whole))
 
 
-def check(*, format: DefinitionFormat, detail: Detail, strict: bool, deferred: bool) -> None:
+def check(*, format: DefinitionFormat, detail: Detail, strict: bool, deferred: bool, namespaces: bool = False) -> None:
     """Refuse what a format cannot do.
 
     Raises:
@@ -106,6 +106,8 @@ def check(*, format: DefinitionFormat, detail: Detail, strict: bool, deferred: b
         raise RequestError(
             f"{format} has no deferred loading; it is of {', '.join(DEFERRED_FORMATS)}", field="defer_loading"
         )
+    if namespaces and format is not DefinitionFormat.OPENAI_RESPONSES:
+        raise RequestError(f"{format} has no namespaces; use {DefinitionFormat.OPENAI_RESPONSES}", field="namespaces")
 
 
 def _made(
