@@ -20,6 +20,7 @@ from toolsearch.cli.eval import eval_cases
 from toolsearch.cli.explain import explain
 from toolsearch.cli.export import export
 from toolsearch.cli.forget import forget
+from toolsearch.cli.importing import import_command
 from toolsearch.cli.index import index
 from toolsearch.cli.key import key
 from toolsearch.cli.learn import learn
@@ -28,6 +29,7 @@ from toolsearch.cli.remove import remove
 from toolsearch.cli.search import search
 from toolsearch.cli.serve import serve
 from toolsearch.cli.sessions import sessions
+from toolsearch.cli.sources import sources
 from toolsearch.cli.tools import tools
 from toolsearch.cli.tune import tune
 from toolsearch.cli.why_not import why_not
@@ -46,6 +48,8 @@ app = typer.Typer(
 for _command in (index, search, explain, why_not, tools, remove, outcomes, learn, forget, decisions, serve, bench, key):
     app.command()(_command)
 app.command("eval")(eval_cases)
+app.command("import")(import_command)
+app.command()(sources)
 app.command()(tune)
 app.command()(export)
 app.command()(sessions)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolsearch.export import ExportedTools
     from toolsearch.query import DefinitionFormat, Detail
     from toolsearch.result import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
+    from toolsearch.store.sources import SourceRow
 
 
 class SessionVerbs(Protocol):
@@ -97,6 +98,9 @@ class Verbs(Protocol):
 
     def forget(self, subject: str, *, tenant: str | None = None) -> int:
         """Delete what a subject asked and was answered."""
+
+    def sources(self) -> tuple[SourceRow, ...]:
+        """Return where the tools of each imported server were last read."""
 
     def decision(self, trace_id: str, *, principal: Principal) -> dict[str, Any]:
         """Return the record of one search."""

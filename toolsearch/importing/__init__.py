@@ -2,7 +2,7 @@
 
 from toolsearch.importing.job import apply_import, import_readings, import_sources, run_import
 from toolsearch.importing.reading import Reading, read_sources
-from toolsearch.importing.report import ImportReport, Refusal, ServerReport, SourceState
+from toolsearch.importing.report import ImportReport, Refusal, ServerReport
 from toolsearch.importing.sources import DataSource, FileSource, ServerSource, Source, sources_from
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "ServerReport",
     "ServerSource",
     "Source",
-    "SourceState",
     "apply_import",
     "import_readings",
     "import_sources",

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import datetime
-
 from pydantic import Field
 
 from toolsearch.contract import Frozen
 from toolsearch.errors import ContractError, ToolSearchError, UpstreamConfigError
-from toolsearch.store.sources import SourceRow
 
 
 class Refusal(Frozen):
@@ -47,24 +43,6 @@ class ServerReport(Frozen):
     def changed(self) -> bool:
         """Tell whether anything in the index changed."""
         return bool(self.added or self.replaced or self.removed)
-
-
-class SourceState(Frozen):
-    """Where the tools of one server were last read, and whether that still works."""
-
-    server: str
-    origin: str = Field(description="A file, a program, scheme and host.")
-    title: str = Field(description="Name and version the source gives itself; untrusted.")
-    tools: int = Field(description="How many it had when it was last read.")
-    read_at: datetime | None = Field(description="When it was last read; null = never.")
-    failed_at: datetime | None = Field(description="When it last failed since; null = it did not.")
-    error: str = Field(description="Why; empty where it works.")
-    stale: bool = Field(description="Whether its contracts are only the last known ones.")
-
-    @classmethod
-    def of(cls, row: SourceRow) -> SourceState:
-        """Return the state that a row of the registry holds."""
-        return cls(**asdict(row))
 
 
 class ImportReport(Frozen):

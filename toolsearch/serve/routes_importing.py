@@ -20,11 +20,11 @@ from toolsearch.importing import (
     import_readings,
     read_sources,
 )
-from toolsearch.importing.report import SourceState
 from toolsearch.serve.auth import require_admin
 from toolsearch.serve.limits import strict_json
 from toolsearch.serve.routes import ALWAYS, WITH_BODY, StrictRoute, answers, json_response, require_json
 from toolsearch.serve.sidecar import Call, InCall
+from toolsearch.store.sources import SourceRow
 
 router = APIRouter(route_class=StrictRoute)
 
@@ -110,11 +110,11 @@ async def import_tools(request: Request, call: InCall) -> Response:
     return json_response(await call.write(take))
 
 
-@router.get("/v1/sources", response_model=list[SourceState], responses=answers(*ALWAYS, 403))
+@router.get("/v1/sources", response_model=list[SourceRow], responses=answers(*ALWAYS, 403))
 async def sources(call: InCall) -> Response:
     """Return where the tools of each imported server were last read, and whether they are stale. For administrators."""
     require_admin(call.principal)
-    return json_response(await call.read(lambda index: list(map(SourceState.of, index.sources()))))
+    return json_response(await call.read(lambda index: index.sources()))
 
 
 def _import_request(data: object) -> ImportRequest:
