@@ -6,7 +6,7 @@ DATA ?= $(or $(TOOLSEARCH_DATA),../shared/data)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test test-all lint types docs bench bench-quick bench-peers encoder clean
+.PHONY: help setup servers serve demo test test-all lint types docs bench bench-quick bench-peers encoder clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -38,8 +38,19 @@ $(VENV)/.all: $(VENV)/.lint
 	$(PIP) install -e '.[serve,test,test-all,bench,lint,st]'
 	@touch $@
 
+# Real MCP servers for the tests, apart from ours: they pin packages of their own.
+SERVERS := .venv-servers
+$(SERVERS)/.ready: tests/servers/requirements.txt tests/servers/package.json
+	$(PYTHON) -m venv $(SERVERS)
+	$(SERVERS)/bin/python -m pip --disable-pip-version-check -q install -r tests/servers/requirements.txt
+	cp tests/servers/package.json $(SERVERS)/package.json
+	npm install --prefix $(SERVERS) --no-audit --no-fund --ignore-scripts --loglevel=error
+	@touch $@
+
 indexes/starter/registry.duckdb: | $(VENV)/.serve
 	$(BIN)/toolsearch index indexes/starter
+
+servers: $(SERVERS)/.ready ## Install the real MCP servers that tests talk to (pip and npm)
 
 setup: $(VENV)/.serve ## Make the virtual environment
 
@@ -52,7 +63,7 @@ demo: $(VENV)/.serve indexes/starter/registry.duckdb ## Three searches with thei
 test: $(VENV)/.test ## Run the fast tests (no torch)
 	$(BIN)/python -m pytest -m "not slow and not st and not extras" -n 2 $(PYTEST_FLAGS)
 
-test-all: $(VENV)/.all ## Run every test with every extra, as CI does
+test-all: $(VENV)/.all $(SERVERS)/.ready ## Run every test with every extra, as CI does
 	$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)
 
 lint: $(VENV)/.lint ## Check style and format
@@ -79,4 +90,4 @@ encoder: $(VENV)/.all ## Fit the bundled encoder again from installed packages a
 	$(BIN)/python -m toolsearch.training.encoder --data $(DATA) --out build/encoder
 
 clean: ## Remove built indexes and virtual environments
-	rm -rf $(VENV) .venv-peers indexes/*/registry.duckdb* indexes/*/snapshots
+	rm -rf $(VENV) $(SERVERS) .venv-peers indexes/*/registry.duckdb* indexes/*/snapshots

@@ -93,7 +93,7 @@ class Settings(BaseSettings):
     )
     body_limit_bytes: int = Field(default=1_048_576, ge=1_024, le=67_108_864, description="Largest request body.")
     upload_limit_bytes: int = Field(
-        default=67_108_864, ge=1_024, le=1_073_741_824, description="Largest `PUT /v1/tools` body of an administrator."
+        default=67_108_864, ge=1_024, le=1_073_741_824, description="Largest body of an administrator that brings tools."
     )
     request_timeout_s: float = Field(
         default=10.0, gt=0, le=600, description="Seconds until a request is answered with 503."

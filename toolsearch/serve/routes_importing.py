@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Self
 
 from fastapi import APIRouter, Request, Response
@@ -96,7 +97,8 @@ async def import_tools(request: Request, call: InCall) -> Response:
     """Import tools: each server that is read gets exactly what was read of it. For administrators."""
     require_admin(call.principal)
     require_json(request)
-    wanted = _import_request(strict_json(await request.body()))
+    # In a thread: a large body must not hold up the requests of others.
+    wanted = await asyncio.to_thread(_import_request, await request.body())
     readings = wanted.readings
     if not readings:
         readings = await read_sources(
@@ -117,9 +119,9 @@ async def sources(call: InCall) -> Response:
     return json_response(await call.read(lambda index: index.sources()))
 
 
-def _import_request(data: object) -> ImportRequest:
+def _import_request(body: bytes) -> ImportRequest:
     try:
-        return ImportRequest.model_validate(data)
+        return ImportRequest.model_validate(strict_json(body))
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False, include_context=False)) from None
 
