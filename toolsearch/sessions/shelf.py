@@ -97,14 +97,16 @@ class Shelf:
             self._make_room(key, now=now)
         with self._guard:
             use = self._use_of(key)
-        due = use is None or now - use.noted > self._idle / NOTED_TENTH
-        written = begin or bool(rows) or (due and not self._registry.read_only)
-        if written:
-            self._registry.put_session(key, tools=rows, known=len(before.tools), at=now)
+        noted = now if use is None or now - use.noted > self._idle / NOTED_TENTH else use.noted
+        due = noted == now and not self._registry.read_only
+        if begin or rows or due:
+            self._registry.put_session(
+                key, tools=rows, known=len(before.tools), begin=begin, used_at=now if begin or due else None
+            )
         after = before.changed(rows)
         with self._guard:
             uses = self._all_uses().setdefault((key.subject, key.tenant), OrderedDict())
-            uses[key.session_id] = _Use(now, now if written or use is None else use.noted)
+            uses[key.session_id] = _Use(now, noted)
             uses.move_to_end(key.session_id)
             self._keep(after)
         return after

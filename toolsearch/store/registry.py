@@ -141,6 +141,11 @@ class Registry:
         with self._database.reading() as connection:
             return revisions.events(connection, server=server, name=name)
 
+    def marked(self) -> tuple[Event, ...]:
+        """Return the events that made a current content so which has to be evaluated again, sorted by ref."""
+        with self._database.reading() as connection:
+            return revisions.marked(connection)
+
     def waiting(self) -> dict[ToolRef, Waiting]:
         """Return the definitions that wait for approval, sorted by ref."""
         with self._database.reading() as connection:
@@ -268,10 +273,12 @@ class Registry:
         with self._database.reading() as connection:
             return sessions.session_tools(connection, key)
 
-    def put_session(self, key: SessionKey, *, tools: Sequence[SessionTool] = (), known: int, at: datetime) -> None:
-        """Begin a session or note its use, and write rows; those at positions below `known` replace what is there."""
+    def put_session(
+        self, key: SessionKey, *, tools: Sequence[SessionTool], known: int, begin: bool, used_at: datetime | None
+    ) -> None:
+        """Begin a session, or change its rows and note its use; see `sessions.put_session`."""
         with self._database.transaction() as connection:
-            sessions.put_session(connection, key, tools=tools, known=known, at=at)
+            sessions.put_session(connection, key, tools=tools, known=known, begin=begin, used_at=used_at)
 
     def delete_sessions(self, keys: Iterable[SessionKey]) -> None:
         """Delete sessions; those that are not there are passed over."""
