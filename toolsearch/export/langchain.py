@@ -20,15 +20,5 @@ def langchain_definition(draft: Draft) -> dict[str, Any]:
     if draft.detail is Detail.FULL:
         if contract.capability.tags:
             made["tags"] = list(contract.capability.tags)
-        made["metadata"] = {META_KEY: {**meta_of(contract), **_more(draft)}}
+        made["metadata"] = {META_KEY: meta_of(contract)}
     return made
-
-
-def _more(draft: Draft) -> dict[str, Any]:
-    output = draft.output_schema()
-    found: dict[str, Any] = {}
-    if draft.contract.identity.title:
-        found["title"] = draft.contract.identity.title
-    if output is not None:
-        found["outputSchema"] = output
-    return found

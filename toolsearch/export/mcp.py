@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from toolsearch.contract import SideEffect, ToolContract
@@ -31,25 +32,32 @@ def mcp_definition(draft: Draft) -> dict[str, Any]:
         result["outputSchema"] = output
     result["annotations"] = behaviour_hints(contract)
     if draft.detail is Detail.FULL:
-        result["_meta"] = {META_KEY: meta_of(contract)}
+        beside = ("identity.title", "output.schema") if "outputSchema" in result else ("identity.title",)
+        result["_meta"] = {META_KEY: meta_of(contract, beside=beside)}
     return result
 
 
-def meta_of(contract: ToolContract) -> dict[str, Any]:
-    """Return what the fields of MCP, and those of other open formats, have no place for, in our own words."""
+def meta_of(contract: ToolContract, *, beside: Container[str] = ()) -> dict[str, Any]:
+    """Return what an open format has no field for, in our own words, under the sections of a contract.
+
+    Args:
+        contract: The tool.
+        beside: Contract fields that the format has a field for.
+    """
     sections = shared_sections(contract)
     kept = {name: sections[name] for name in _META_SECTIONS if name in sections}
-    identity = {
-        key: value for key, value in contract.canonical()["identity"].items() if key in ("aliases", "domain") and value
+    identity = contract.canonical()["identity"]
+    parts = {
+        "identity": {key: identity[key] for key in ("title", "aliases", "domain") if key in identity},
+        "input": {key: value for key, value in sections.get("input", {}).items() if key in _META_INPUT},
+        "output": sections.get("output", {}),
     }
-    inputs = {key: value for key, value in sections.get("input", {}).items() if key in _META_INPUT}
     if meanings := unsaid_semantics(contract):
-        inputs["semantics"] = meanings
-    outputs = sections.get("output", {})
-    if isinstance(contract.output.schema_, dict) and contract.output.schema_.get("type") == "object":
-        outputs = {key: value for key, value in outputs.items() if key != "schema"}
-    named = {"identity": identity, "input": inputs, "output": outputs}
-    return {"ref": str(contract.ref), **kept, **{name: part for name, part in named.items() if part}}
+        parts["input"]["semantics"] = meanings
+    for name, part in parts.items():
+        if said := {key: value for key, value in part.items() if f"{name}.{key}" not in beside}:
+            kept[name] = said
+    return {"ref": str(contract.ref), **kept}
 
 
 def behaviour_hints(contract: ToolContract) -> dict[str, bool]:

@@ -18,18 +18,21 @@ from toolsearch.ingest.documents import MAX_BYTES, check_tree, decode, parse
 from toolsearch.ingest.envelopes import Found, definitions
 from toolsearch.ingest.foreign import ContractReader, ForeignTool
 from toolsearch.ingest.gemini import GeminiTool
+from toolsearch.ingest.langchain import LangChainTool
 from toolsearch.ingest.mcp import McpTool
 from toolsearch.ingest.openai import OpenAITool
 from toolsearch.ingest.openapi import read_operation
 from toolsearch.ingest.openapi_document import Operation
 from toolsearch.ingest.places import Document, Syntax, placed
 from toolsearch.ingest.provider_tools import ProviderTool
+from toolsearch.ingest.restored import restored
 from toolsearch.ingest.stated import contract_from
 
 READERS: tuple[ContractReader, ...] = (
     DatasetTool(),
     ProviderTool(),
     GeminiTool(),
+    LangChainTool(),
     OpenAITool(),
     AnthropicTool(),
     McpTool(),
@@ -232,7 +235,7 @@ def _read_one(one: Found, *, schemas: Sequence[FilePath], trusted: bool, names: 
         raise placed(one.data, source=one.source, path=one.place)
     if isinstance(one.data, Operation):
         operation = one.data
-        return _enriched(one, lambda: read_operation(operation, server=one.server, trusted=trusted))
+        return _enriched(one, lambda: read_operation(operation, server=one.server, trusted=trusted), trusted=trusted)
     if not isinstance(one.data, Mapping):
         raise UnsupportedFormat(
             f"has a {type(one.data).__name__} where a tool definition is expected", source=one.source, path=one.place
@@ -251,7 +254,7 @@ def _read_one(one: Found, *, schemas: Sequence[FilePath], trusted: bool, names: 
 
 
 def _read_foreign(one: Found, reader: ContractReader, *, trusted: bool, names: Mapping[str, str]) -> ToolContract:
-    contract = _enriched(one, lambda: reader.read(one.data, server=one.server, trusted=trusted))
+    contract = _enriched(one, lambda: reader.read(one.data, server=one.server, trusted=trusted), trusted=trusted)
     numbered = names.get(str(one.data.get("id"))) if reader is READERS[0] else None
     if numbered is None:
         return contract
@@ -261,9 +264,16 @@ def _read_foreign(one: Found, reader: ContractReader, *, trusted: bool, names: M
     return contract.model_copy(update={"identity": identity})
 
 
-def _enriched(one: Found, read: Callable[[], ForeignTool]) -> ToolContract:
+def _enriched(one: Found, read: Callable[[], ForeignTool], *, trusted: bool) -> ToolContract:
     try:
-        return contract_from(read())
+        tool = read()
+        contract = contract_from(tool)
+        return restored(
+            contract,
+            data=one.data if isinstance(one.data, Mapping) else {},
+            description=tool.description,
+            trusted=trusted,
+        )
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         path = ".".join(map(str, first["loc"]))
