@@ -148,9 +148,7 @@ def _label(target: Any) -> str:
 def _tool_of(target: Any, *, label: str, exclude: frozenset[str], description: str | None) -> ForeignTool:
     if _is_langchain(target):
         return _langchain_tool(target, description=description)
-    if isinstance(target, type) and (
-        issubclass(target, BaseModel) or is_dataclass(target) or typing.is_typeddict(target)
-    ):
+    if isinstance(target, type) and _is_model(target):
         return _model_tool(target, label=label, exclude=exclude, description=description)
     if callable(target) and not isinstance(target, type):
         if label == "<lambda>":
@@ -161,6 +159,11 @@ def _tool_of(target: Any, *, label: str, exclude: frozenset[str], description: s
         source=label,
         hint="give a function, a pydantic model, a dataclass, a TypedDict or a LangChain tool",
     )
+
+
+def _is_model(target: type) -> bool:
+    # `typing` and `typing_extensions` each know only their own TypedDict.
+    return issubclass(target, BaseModel) or is_dataclass(target) or hasattr(target, "__required_keys__")
 
 
 def _model_tool(target: type, *, label: str, exclude: frozenset[str], description: str | None) -> ForeignTool:
