@@ -17,12 +17,14 @@ from toolsearch.embed.protocol import Encoder
 from toolsearch.export import ExportedTools
 from toolsearch.exporting import export_visible
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
+from toolsearch.models import Models
 from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal
 from toolsearch.result import ToolSummary, VisibilityReport
 from toolsearch.sessions.room import SessionRoom
 from toolsearch.state import refs_of
 from toolsearch.store.revisions import Step
 from toolsearch.store.sources import SourceRow
+from toolsearch.versions.room import VersionRoom
 from toolsearch.visibility.decide import decide
 from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
 
@@ -41,6 +43,7 @@ class IndexStatus:
     encoder: str
     analyzer: str
     vectors_ready: bool
+    models: tuple[str, ...] = ()
 
 
 class Upkeep:
@@ -124,9 +127,19 @@ class Upkeep:
         return self._limits
 
     @property
+    def models(self) -> Models:
+        """Return the learnt models: which are installed, which serves whom. For administrators."""
+        return self._live.models
+
+    @property
     def sessions(self) -> SessionRoom:
         """Return the sessions: what each conversation was handed, pinned."""
         return SessionRoom(self._live)
+
+    @property
+    def versions(self) -> VersionRoom:
+        """Return the versions: differences, history, what waits for approval, the way back."""
+        return VersionRoom(self._live)
 
     def why_not(self, ref: str, *, principal: Principal, asked_by: Principal) -> VisibilityReport:
         """Return which rule shows or hides a tool for a principal. For administrators.
@@ -340,9 +353,11 @@ class Upkeep:
         Raises:
             UnknownTrace: If there is none, it is somebody else's, or names a tool the principal no longer sees.
         """
-        return readable(
-            self._live.journal.find(trace_id), trace_id=trace_id, principal=principal, state=self._live.state
-        )
+        row = self._live.journal.find(trace_id)
+        record = readable(row, trace_id=trace_id, principal=principal, state=self._live.state)
+        tuned = record["request"].get("profile", "default") == "default" and row is not None
+        model = self._live.models.served(tenant=row.tenant, at=row.at) if row is not None and tuned else None
+        return record if model is None else record | {"model": {"number": model.number, "sha256": model.fingerprint}}
 
     def status(self) -> IndexStatus:
         """Return size, generation and readiness."""
@@ -353,6 +368,7 @@ class Upkeep:
             encoder=state.encoder.id,
             analyzer=state.snapshot.analyzer,
             vectors_ready=state.snapshot.vectors_ready,
+            models=self._live.models.notes(),
         )
 
     def warm(self) -> None:

@@ -20,6 +20,7 @@ from toolsearch.store import (
     decisions,
     embeddings,
     experience,
+    models,
     outcomes,
     revisions,
     sessions,
@@ -31,6 +32,7 @@ from toolsearch.store.database import Database
 from toolsearch.store.decisions import MAX_DECISIONS, DecisionRow
 from toolsearch.store.experience import ExperienceKey, ExperienceRow
 from toolsearch.store.migrations import migrate
+from toolsearch.store.models import Activation, ModelRow
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.revisions import Content, Event, RolloutRow, Step, Waiting
 from toolsearch.store.sessions import SessionKey, SessionTool
@@ -284,6 +286,33 @@ class Registry:
         """Delete sessions; those that are not there are passed over."""
         with self._database.transaction() as connection:
             sessions.delete_sessions(connection, keys)
+
+    # Learnt models
+
+    def models(self) -> list[ModelRow]:
+        """Return the learnt models in order of number."""
+        with self._database.reading() as connection:
+            return models.models(connection)
+
+    def add_model(self, document: str, *, at: datetime) -> int:
+        """Store a learnt model and return its number."""
+        with self._database.transaction() as connection:
+            return models.add_model(connection, document, at=at)
+
+    def activations(self) -> list[Activation]:
+        """Return all changes of which model serves, oldest first."""
+        with self._database.reading() as connection:
+            return models.activations(connection)
+
+    def activate_model(self, number: int, *, at: datetime) -> None:
+        """Note that a model serves from a moment on."""
+        with self._database.transaction() as connection:
+            models.activate_model(connection, number, at=at)
+
+    def undo_activations(self, seqs: Sequence[int], *, at: datetime) -> None:
+        """Note that changes of which model serves were taken back."""
+        with self._database.transaction() as connection:
+            models.undo_activations(connection, seqs, at=at)
 
     # Decisions
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,13 +30,15 @@ class Action(StrEnum):
     REPLACE = "replace"
     REMOVE = "remove"
     APPROVE = "approve"
-    ROLL_BACK = "roll_back"
-    ROLL_OUT = "roll_out"
+    ROLLBACK = "rollback"
+    ROLLOUT = "rollout"
     HOLD = "hold"
     REJECT = "reject"
 
 
-MAKES_CURRENT = frozenset({Action.ADD, Action.REPLACE, Action.APPROVE, Action.ROLL_BACK})
+_EVENT = "seq, happened_at, server, name, version, action, fingerprint, author, reason, share, marked"
+
+MAKES_CURRENT = frozenset({Action.ADD, Action.REPLACE, Action.APPROVE, Action.ROLLBACK})
 """The actions that make a content the current one."""
 
 
@@ -136,7 +138,7 @@ def take_step(connection: Connection, step: Step, *, at: datetime) -> Changes:
         *((row.contract.ref, row.contract.fingerprint) for row in step.roll_out),
     ]
     happened += [(Action.REMOVE, ref, before[ref], 0.0) for ref in changes.removed]
-    happened += [(Action.ROLL_OUT, row.contract.ref, row.contract.fingerprint, row.share) for row in step.roll_out]
+    happened += [(Action.ROLLOUT, row.contract.ref, row.contract.fingerprint, row.share) for row in step.roll_out]
     happened += [(Action.HOLD, each.contract.ref, each.contract.fingerprint, 0.0) for each in step.hold]
     happened += [(*each, 0.0) for each in step.also]
     _forget(connection, "rollouts", [*changes.replaced, *changes.removed, *step.end])
@@ -153,27 +155,9 @@ def take_step(connection: Connection, step: Step, *, at: datetime) -> Changes:
 def events(connection: Connection, *, server: str, name: str) -> tuple[Event, ...]:
     """Return what happened to a tool, over all its versions, oldest first."""
     rows = connection.execute(
-        """
-        SELECT seq, happened_at, server, name, version, action, fingerprint, author, reason, share, marked
-        FROM revisions
-        WHERE server = ? AND name = ? ORDER BY seq
-        """,
-        [server, name],
+        f"SELECT {_EVENT} FROM revisions WHERE server = ? AND name = ? ORDER BY seq", [server, name]
     ).fetchall()
-    return tuple(
-        Event(
-            seq=row[0],
-            at=from_utc(row[1]),
-            ref=ToolRef(*row[2:5]),
-            action=Action(row[5]),
-            fingerprint=row[6],
-            author=row[7],
-            reason=row[8],
-            share=row[9] or None,
-            marked=row[10],
-        )
-        for row in rows
-    )
+    return tuple(map(_event, rows))
 
 
 def waiting(connection: Connection) -> dict[ToolRef, Waiting]:
@@ -203,6 +187,34 @@ def refusals(connection: Connection) -> frozenset[Content]:
     """Return the (ref, fingerprint) that were turned down."""
     rows = connection.execute("SELECT server, name, version, fingerprint FROM refusals").fetchall()
     return frozenset((ToolRef(*row[:3]), row[3]) for row in rows)
+
+
+def marked(connection: Connection) -> tuple[Event, ...]:
+    """Return the events that made a current content so which has to be evaluated again, sorted by ref."""
+    actions = ", ".join(f"'{action.value}'" for action in sorted(MAKES_CURRENT))
+    rows = connection.execute(
+        f"""
+        SELECT {_EVENT} FROM revisions SEMI JOIN (
+            SELECT server, name, version, max(seq) AS seq FROM revisions
+            WHERE action IN ({actions}, '{Action.REMOVE.value}') GROUP BY ALL
+        ) AS last USING (server, name, version, seq) WHERE marked ORDER BY server, name, version
+        """
+    ).fetchall()
+    return tuple(map(_event, rows))
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    return Event(
+        seq=row[0],
+        at=from_utc(row[1]),
+        ref=ToolRef(*row[2:5]),
+        action=Action(row[5]),
+        fingerprint=row[6],
+        author=row[7],
+        reason=row[8],
+        share=row[9] or None,
+        marked=row[10],
+    )
 
 
 def _forget(connection: Connection, table: str, refs: Sequence[ToolRef]) -> None:
