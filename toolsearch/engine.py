@@ -23,6 +23,7 @@ from toolsearch.rank.extract import RequestFacts
 from toolsearch.rank.intent import Intent, read_intent
 from toolsearch.rank.pool import make_probes, named_tools, retrieve, score_pool
 from toolsearch.rank.rerank import Scored
+from toolsearch.rank.tuned import UNTUNED
 from toolsearch.result import CandidateSet, ScoreExplanation
 from toolsearch.sessions.turn import Turn
 from toolsearch.state import IndexState, reference_backend
@@ -122,7 +123,8 @@ class ToolIndex(Upkeep):
         """Run the stages from intent to rerank over the documents of a view."""
         docs = view.docs
         profile = PROFILES[request.profile]
-        weights = profile.with_overrides(request.weights)
+        tuned = state.tuned.of(principal.tenant) if request.profile == "default" else UNTUNED
+        weights = profile.with_overrides({**tuned.weights, **request.weights})
         now = request.now or datetime.now(UTC)
         with watch.time("intent"):
             intent = read_intent(request.text)
@@ -133,6 +135,7 @@ class ToolIndex(Upkeep):
             named = named_tools(request.text, names=state.names, docs=docs) if self._limits.names else {}
             lanes = state.lanes if self._limits.examples else state.lanes.without_examples()
             lanes = lanes.with_past(state.past(principal, at=now) if self._limits.past else None)
+            lanes = lanes.with_map(tuned.query_map)
         with watch.time("encode"):
             probes = make_probes(
                 request.text,

@@ -11,6 +11,7 @@ ToolSearchError                one base to catch
   UnknownSession               no open session under this id for this principal: open one
   AuthenticationError          the credentials are missing or wrong: send valid ones
   PolicyError                  the rules are wrong: an administrator must act   (never carries a tool name)
+  ModelRefused                 a learnt model does not win or does not fit: use more of the log, or train again
   IndexStateError              the index does not fit this program              (.found, .expected)
     IndexMissing               nothing is there: build it
     IndexFormatMismatch        written by another format version: rebuild it
@@ -121,6 +122,13 @@ class PolicyError(ToolSearchError):
 
     code = "policy_invalid"
     status = 403
+
+
+class ModelRefused(ToolSearchError):
+    """A learnt model is not installed: the log is too small, it does not win on the hold-out, or the encoder differs."""
+
+    code = "model_refused"
+    status = 409
 
 
 class IndexStateError(ToolSearchError):

@@ -29,9 +29,11 @@ from toolsearch.index.experience import Experience
 from toolsearch.index.folder import read_snapshot, write_snapshot
 from toolsearch.index.snapshot import Embed, Snapshot, build_snapshot
 from toolsearch.memory import Memory, experience_row
+from toolsearch.models import Models
 from toolsearch.query import Outcome, OutcomeStatus, PastRequest
+from toolsearch.rank.tuned import Tuned
 from toolsearch.sessions.shelf import Shelf
-from toolsearch.state import IndexState, make_state, refs_of, with_experience, with_rules
+from toolsearch.state import IndexState, make_state, refs_of, with_experience, with_rules, with_tuned
 from toolsearch.store.journal import Journal
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.registry import Registry
@@ -82,6 +84,7 @@ class LiveIndex:
         self._tallies = registry.tallies()
         self.rollouts = _rollouts(registry)
         self.memory = Memory(registry, dim=encoder.info.dim, embed=self._embed, publish=self._show_experience)
+        self.models = Models(registry, encoder=encoder.info, publish=self._show_tuned)
         self._written = -1
         self._writing = threading.Lock()  # the catalogue; held while postings are built, never while texts are embedded
         self._ruling = threading.Lock()  # the swap of the state and of its rules
@@ -168,6 +171,7 @@ class LiveIndex:
         else:
             live._written = snapshot.generation
         live.memory.load(catalogue=live.state.snapshot.contracts.refs, now=_now())
+        live.models.load()
         return live
 
     def apply(
@@ -257,7 +261,12 @@ class LiveIndex:
                 rules=self.state.rules,
                 previous=None if fresh else before,
                 experience=self.state.experience,
+                tuned=self.state.tuned,
             )
+
+    def _show_tuned(self, tuned: Tuned) -> None:
+        with self._ruling:
+            self.state = with_tuned(self.state, tuned)
 
     def _show_experience(self, experience: Experience) -> None:
         with self._ruling:

@@ -24,6 +24,7 @@ from toolsearch.query import Principal
 from toolsearch.rank.experience import NOBODY, PastRequests, number_documents
 from toolsearch.rank.features import FeatureCache
 from toolsearch.rank.recall import Lanes
+from toolsearch.rank.tuned import Tuned
 from toolsearch.visibility.rules import RuleBook
 
 
@@ -40,6 +41,7 @@ class IndexState:
     views: Views
     lanes: Lanes
     experience: Experience
+    tuned: Tuned = field(default_factory=Tuned)
     _numbered: dict[str | None, tuple[NDArray[np.int32], NDArray[np.int32]]] = field(default_factory=dict, repr=False)
 
     @property
@@ -124,6 +126,7 @@ def make_state(
     rules: RuleBook,
     previous: IndexState | None = None,
     experience: Experience | None = None,
+    tuned: Tuned | None = None,
 ) -> IndexState:
     """Return the state of a snapshot under a set of rules.
 
@@ -133,6 +136,7 @@ def make_state(
         rules: The access rules.
         previous: A state to take the facts of unchanged documents from.
         experience: Past requests; None = there are none.
+        tuned: Learnt models in service; None = there are none.
     """
     columns = build_columns(snapshot.contracts, previous=None if previous is None else previous.columns)
     return IndexState(
@@ -145,12 +149,18 @@ def make_state(
         views=Views(snapshot=snapshot, columns=columns, rules=rules),
         lanes=Lanes(contracts=snapshot.contract_vectors, examples=snapshot.example_vectors, encoder=encoder),
         experience=Experience(encoder.dim) if experience is None else experience,
+        tuned=tuned or Tuned(),
     )
 
 
 def with_rules(state: IndexState, rules: RuleBook) -> IndexState:
     """Return the state under other rules; nothing of the snapshot is made again."""
     return replace(state, rules=rules, views=Views(snapshot=state.snapshot, columns=state.columns, rules=rules))
+
+
+def with_tuned(state: IndexState, tuned: Tuned) -> IndexState:
+    """Return the state under other learnt models; nothing of the snapshot is made again."""
+    return replace(state, tuned=tuned)
 
 
 def with_experience(state: IndexState, experience: Experience) -> IndexState:

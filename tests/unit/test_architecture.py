@@ -35,6 +35,7 @@ LAYERS = {
     "toolsearch.decision": 5,
     "toolsearch.live": 5,
     "toolsearch.memory": 4,
+    "toolsearch.models": 4,
     "toolsearch.stopwatch": 0,
     "toolsearch.versions": 5,
     "toolsearch.sessions": 5,

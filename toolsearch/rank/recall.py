@@ -22,6 +22,7 @@ from toolsearch.index.vectors import VectorHits, VectorIndex
 from toolsearch.query import SignalName
 from toolsearch.rank.experience import PastRequests, Votes, lifted
 from toolsearch.rank.signals import calibrate
+from toolsearch.rank.tuned import QueryMap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,12 +41,13 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lanes:
-    """The vector lanes of a snapshot, and for one principal its past requests (None = there are none)."""
+    """The vector lanes of a snapshot, and for one principal its past requests and learnt map (None = there are none)."""
 
     contracts: VectorIndex
     examples: VectorIndex
     encoder: EncoderInfo
     past: PastRequests | None = None
+    query_map: QueryMap | None = None
 
     def without_examples(self) -> Lanes:
         """Return the lanes without example requests."""
@@ -54,6 +56,16 @@ class Lanes:
     def with_past(self, past: PastRequests | None) -> Lanes:
         """Return the lanes with the past requests of a principal."""
         return self if past is None else replace(self, past=past)
+
+    def with_map(self, query_map: QueryMap | None) -> Lanes:
+        """Return the lanes with a learnt map of the vectors that are compared with the contracts."""
+        return self if query_map is None else replace(self, query_map=query_map)
+
+    def turned(self, probe: Probe) -> Probe:
+        """Return a probe as it is compared with the contracts."""
+        if self.query_map is None or probe.vector is None:
+            return probe
+        return replace(probe, vector=self.query_map(probe.vector))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +110,8 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
         also: DocIds to score whatever the lanes say (named tools); those outside `docs` are dropped.
     """
     dense = [_lexical(probe) for probe in probes]
-    by_contract = [_nearest(lanes.contracts, probe, docs=docs, depth=depth) for probe in probes]
+    turned = [lanes.turned(probe) for probe in probes]
+    by_contract = [_nearest(lanes.contracts, probe, docs=docs, depth=depth) for probe in turned]
     by_example = [_nearest(lanes.examples, probe, docs=docs, depth=depth) for probe in probes]
     votes = [_votes(lanes.past, probe, docs=docs) for probe in probes]
     found = [np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)]
@@ -112,8 +125,8 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
     for row, (probe, shares) in enumerate(zip(probes, dense, strict=True)):
         if shares is not None:
             lexical[row] = shares[doc_ids]
-        if probe.vector is not None:
-            contracts[row] = _cosines(lanes.contracts, probe.vector, doc_ids=doc_ids, known=by_contract[row])
+        if probe.vector is not None and (aimed := turned[row].vector) is not None:
+            contracts[row] = _cosines(lanes.contracts, aimed, doc_ids=doc_ids, known=by_contract[row])
             examples[row] = _cosines(lanes.examples, probe.vector, doc_ids=doc_ids, known=by_example[row])
         if (vote := votes[row]) is not None:
             _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)

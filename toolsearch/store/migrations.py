@@ -134,12 +134,25 @@ def _sources(connection: Connection) -> None:
     )
 
 
+def _models(connection: Connection) -> None:
+    connection.execute(
+        """
+        -- Learnt models; a document never changes. Which serves: the newest activation that was not undone.
+        CREATE TABLE models (number INTEGER NOT NULL, document VARCHAR NOT NULL, installed_at TIMESTAMP NOT NULL);
+        CREATE TABLE model_activations (
+            seq BIGINT NOT NULL, number INTEGER NOT NULL, activated_at TIMESTAMP NOT NULL, undone_at TIMESTAMP
+        );
+        """
+    )
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _first_tables,
     _experience,
     _revisions,
     _session_tools,
     _sources,
+    _models,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 """Schema this program writes."""

@@ -314,6 +314,33 @@ class Registry:
         with self._database.transaction() as connection:
             models.undo_activations(connection, seqs, at=at)
 
+    # Learnt models
+
+    def models(self) -> list[ModelRow]:
+        """Return the learnt models in order of number."""
+        with self._database.reading() as connection:
+            return models.models(connection)
+
+    def add_model(self, document: str, *, at: datetime) -> int:
+        """Store a learnt model and return its number."""
+        with self._database.transaction() as connection:
+            return models.add_model(connection, document, at=at)
+
+    def activations(self) -> list[Activation]:
+        """Return all changes of which model serves, oldest first."""
+        with self._database.reading() as connection:
+            return models.activations(connection)
+
+    def activate_model(self, number: int, *, at: datetime) -> None:
+        """Note that a model serves from a moment on."""
+        with self._database.transaction() as connection:
+            models.activate_model(connection, number, at=at)
+
+    def undo_activation(self, seq: int, *, at: datetime) -> None:
+        """Note that a change of which model serves was taken back."""
+        with self._database.transaction() as connection:
+            models.undo_activation(connection, seq, at=at)
+
     # Decisions
 
     def record_decisions(self, rows: Sequence[DecisionRow]) -> None:
