@@ -14,7 +14,7 @@ from typing import Any
 
 import mcp_types
 from mcp import Client
-from mcp.server import MCPServer
+from mcp.server import MCPServer, Server
 
 from toolsearch import __version__
 from toolsearch.upstream.faults import upstream_error
@@ -87,7 +87,7 @@ async def connect(
 
 @asynccontextmanager
 async def connect_to(
-    target: Streams | MCPServer,
+    target: Streams | MCPServer | Server[Any],
     *,
     name: str,
     timeout_s: float = TIMEOUT_S,
@@ -103,7 +103,7 @@ async def connect_to(
             changed.set()
 
     client = Client(
-        target if isinstance(target, MCPServer) else noting_end(target, ended),
+        target if isinstance(target, MCPServer | Server) else noting_end(target, ended),
         read_timeout_seconds=timeout_s,
         message_handler=on_message,
         client_info=mcp_types.Implementation(name="toolsearch", version=__version__),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Annotated, Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
@@ -37,7 +37,7 @@ def _command(text: str) -> str:
         raise ValueError("command is no name of a program")
     if ".." in path.parts:
         raise ValueError("command climbs with `..`; write the path it leads to")
-    if len(path.parts) > 1 and not path.is_absolute():
+    if ("/" in text or "\\" in text) and not path.is_absolute():
         raise ValueError("command is a relative path; write a bare name or an absolute path")
     return text
 
@@ -115,8 +115,8 @@ class UpstreamServer(Frozen):
         values = [secret.get_secret_value() for secret in whole]
         values += [value.partition("=")[2] for value in values if value.startswith("-")]  # --token=abc
         values += [word for secret in self.headers.values() for word in secret.get_secret_value().split()]  # Bearer abc
-        yield from (value for value in values if len(value) >= _SHORTEST_SECRET)
         if self.url is not None:
             parts = urlsplit(self.url.get_secret_value())
-            yield self.url.get_secret_value()
-            yield from (value for value in (parts.path, parts.query) if len(value) >= _SHORTEST_SECRET)
+            values += [self.url.get_secret_value(), parts.path, parts.query, *parts.path.split("/")]
+            values += [value for _, value in parse_qsl(parts.query)]
+        yield from (value for value in values if len(value) >= _SHORTEST_SECRET)
