@@ -257,7 +257,7 @@ def test_one_faulty_operation_does_not_lose_the_others():
     assert {place: part for place, part in told.items() if not place.startswith("/paths/")} == {}
     for place, part in {
         "/paths/~1remote/post": "leads out of its document",
-        "/paths/~1item": "bundle the document: nothing is ever fetched",
+        "/paths/~1item": "nothing is ever fetched",
         "/paths/~1round": "references in a row",
         "/paths/~1text": "is a str, not an object",
         "/paths/~1parts/get": "is a str, not an operation",

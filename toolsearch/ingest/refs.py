@@ -86,7 +86,7 @@ def resolve_ref(reference: str, *, root: Mapping[str, Any], source: str = "", at
             f"the $ref {reference[:200]!r} leads out of its document",
             source=source,
             path=at,
-            hint="put the schema under $defs and refer to #/$defs/NAME",
+            hint="put what it points at into the document, and refer to #/...: nothing is ever fetched",
         )
     target: Any = root
     for part in reference[2:].split("/") if len(reference) > 1 else ():
