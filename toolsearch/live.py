@@ -22,7 +22,7 @@ from toolsearch.config import Bm25Parameters
 from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.embed.cached import CachedQueries, embed_documents_cached
 from toolsearch.embed.catalog import load_encoder
-from toolsearch.embed.protocol import Encoder
+from toolsearch.embed.protocol import Encoder, EncoderInfo
 from toolsearch.errors import EncoderMismatch, IndexMissing, IndexStateError, UnknownTool
 from toolsearch.index.catalog import Catalog
 from toolsearch.index.experience import Experience
@@ -273,9 +273,7 @@ class LiveIndex:
             self.state = with_experience(self.state, experience)
 
     def _embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> NDArray[np.float32]:
-        info = self._documents.info
-        # Other weights under one name must not answer for each other.
-        encoder_id = f"{info.id}:{info.sha256[:16]}"
+        encoder_id = cache_id(self._documents.info)
         return embed_documents_cached(
             self._documents,
             texts,
@@ -363,6 +361,11 @@ class LiveIndex:
                     self.journal.close()
             finally:
                 self.registry.close()
+
+
+def cache_id(info: EncoderInfo) -> str:
+    """Return the name vectors are cached under: other weights under one id must not answer for each other."""
+    return f"{info.id}:{info.sha256[:16]}"
 
 
 def _empty_state(model: Encoder, *, rules: RuleBook) -> IndexState:
