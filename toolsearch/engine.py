@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from toolsearch.answer import Catalogue, compose, title_of, told
 from toolsearch.config import PROFILES
@@ -15,7 +16,7 @@ from toolsearch.errors import RequestError
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import LexicalBackend
 from toolsearch.index.view import View
-from toolsearch.query import Principal, SearchRequest
+from toolsearch.query import MAX_QUERY_CHARS, Principal, SearchRequest
 from toolsearch.rank.diversify import diversify
 from toolsearch.rank.evidence import Situation, clause_answers
 from toolsearch.rank.expose import expose, situation_size
@@ -30,6 +31,11 @@ from toolsearch.state import IndexState, reference_backend
 from toolsearch.stopwatch import Stopwatch
 from toolsearch.store.decisions import DecisionRow
 from toolsearch.upkeep import Upkeep
+from toolsearch.visibility.rules import ADMIN_ROLE
+
+if TYPE_CHECKING:
+    from toolsearch.lint.check import LintOptions
+    from toolsearch.lint.finding import LintReport
 
 POOL_LEAST, POOL_FACTOR = 24, 3
 """Documents scored in full: at least so many, and so many times the wanted candidates."""
@@ -193,6 +199,37 @@ class ToolIndex(Upkeep):
         view = state.views.of(_narrowed(asked, principal))
         ranked = self._rank(asked, state=state, view=view, principal=principal, watch=Stopwatch(), pool=depth)
         return [(state.columns.refs[item.doc_id], item.score) for item in ranked.scored[:depth]]
+
+    def lint(self, *, principal: Principal, options: LintOptions | None = None) -> LintReport:
+        """Return what is to be mended in the visible contracts.
+
+        Their examples are ranked to see whether they find their own tool; for administrators, past requests of their
+        tenant too.
+
+        Args:
+            principal: On whose behalf.
+            options: Which rules speak; None = all.
+
+        Raises:
+            RequestError: If an option names no rule.
+        """
+        from toolsearch.linting import lint_visible  # here: its rules are many, and no search needs them
+
+        state = self._live.state
+        plain = self.with_limits(replace(self._limits, past=False))  # a past request would vote for itself
+
+        def rank(text: str) -> list[str]:
+            if not text.strip() or len(text) > MAX_QUERY_CHARS:
+                return []
+            asked = SearchRequest(text=text, weights={"reliability": 0.0})
+            return [ref for ref, _ in plain.rank(asked, principal=principal, depth=1)]
+
+        return lint_visible(
+            Catalogue(state, state.views.of(principal)),
+            options=options,
+            rank=rank,
+            requests=self._live.past_requests(principal.tenant) if ADMIN_ROLE in principal.roles else {},
+        )
 
     def explain(self, request: SearchRequest | str, *, ref: str, principal: Principal) -> ScoreExplanation:
         """Return how one visible tool scores for a request, whether or not it would be returned.

@@ -353,6 +353,14 @@ class LiveIndex:
         ended = self.sessions.forget(subject=subject, tenant=tenant)
         return ended + self.memory.forget(subject=subject, tenant=tenant)
 
+    def past_requests(self, tenant: str | None) -> dict[str, list[str]]:
+        """Return ref -> the texts that it served, of one tenant, each once, in order."""
+        found: dict[str, list[str]] = {}
+        for row in self._registry.experience():
+            if row.key.tenant == tenant and row.text not in found.setdefault(str(row.key.ref), []):
+                found[str(row.key.ref)].append(row.text)
+        return found
+
     def close(self) -> None:
         """Write down what is held back, unless the index is open for reading only, and give the registry free."""
         with self._writing:

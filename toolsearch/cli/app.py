@@ -24,6 +24,7 @@ from toolsearch.cli.importing import import_command
 from toolsearch.cli.index import index
 from toolsearch.cli.key import key
 from toolsearch.cli.learn import learn
+from toolsearch.cli.lint import lint
 from toolsearch.cli.outcomes import outcomes
 from toolsearch.cli.remove import remove
 from toolsearch.cli.search import search
@@ -52,6 +53,7 @@ app.command("import")(import_command)
 app.command()(sources)
 app.command()(tune)
 app.command()(export)
+app.command()(lint)
 app.command()(sessions)
 
 

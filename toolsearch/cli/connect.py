@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         ToolContract,
     )
     from toolsearch.export import ExportedTools
+    from toolsearch.lint.check import LintOptions
+    from toolsearch.lint.finding import LintReport
     from toolsearch.query import DefinitionFormat, Detail
     from toolsearch.result import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
     from toolsearch.store.sources import SourceRow
@@ -77,6 +79,9 @@ class Verbs(Protocol):
         namespaces: bool,
     ) -> ExportedTools:
         """Return definitions of visible tools in a provider's shape."""
+
+    def lint(self, *, principal: Principal, options: LintOptions | None) -> LintReport:
+        """Return what is to be mended in the visible tools."""
 
     def add(self, contracts: Iterable[ToolContract]) -> ChangeReport:
         """Add or replace contracts."""

@@ -26,6 +26,7 @@ from toolsearch import (
 )
 from toolsearch.cli.remote_export import RemoteExport
 from toolsearch.cli.remote_importing import RemoteImporting
+from toolsearch.cli.remote_lint import RemoteLint
 from toolsearch.cli.remote_sessions import RemoteSessions
 from toolsearch.errors import IndexLocked, ToolSearchError
 from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
@@ -39,7 +40,7 @@ _TIMEOUT_S = 310.0
 _START_WAIT_S = 15.0
 
 
-class RemoteIndex(RemoteExport, RemoteImporting):
+class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint):
     """A client of one server. The server decides on the principal; the arguments of that name are not sent."""
 
     def __init__(self, url: str, *, api_key: str | None = None) -> None:

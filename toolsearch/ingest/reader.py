@@ -62,11 +62,13 @@ class ReadReport:
         contracts: What was read, in the order found; identical repetitions once.
         refused: What could not be read, each with its source and position.
         ids: For benchmark catalogues: contract -> id of the line. Empty for other formats.
+        found: Contract -> the definition it was made of, with its place.
     """
 
     contracts: tuple[ToolContract, ...] = ()
     refused: tuple[ContractError, ...] = ()
     ids: Mapping[ToolRef, str] = field(default_factory=dict)
+    found: Mapping[ToolRef, Found] = field(default_factory=dict, repr=False)
 
 
 def read_path(path: FilePath | str, *, server: str | None = None, trusted: bool = False) -> ReadReport:
@@ -227,7 +229,12 @@ def _read_all(
         contracts.setdefault(contract.ref, (contract, one))
         if contract.provenance.source == READERS[0].name and isinstance(identifier := one.data.get("id"), str):
             ids.setdefault(contract.ref, identifier)
-    return ReadReport(tuple(contract for contract, _ in contracts.values()), tuple(refused), ids)
+    return ReadReport(
+        contracts=tuple(contract for contract, _ in contracts.values()),
+        refused=tuple(refused),
+        ids=ids,
+        found={ref: one for ref, (_, one) in contracts.items()},
+    )
 
 
 def _read_one(one: Found, *, schemas: Sequence[FilePath], trusted: bool, names: Mapping[str, str]) -> ToolContract:
