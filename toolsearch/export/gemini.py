@@ -97,7 +97,7 @@ class _Writer:
             made["nullable"] = True
         if text := with_notes(node.get("description"), notes):
             made["description"] = text
-        made |= {key: node[key] for key in _KEPT if key in node and key not in made}
+        made |= {key: node[key] for key in _KEPT if node.get(key) is not None and key not in made}
         return made
 
     def _resolved(

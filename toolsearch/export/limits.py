@@ -122,12 +122,7 @@ _OPENAI = ProviderLimits(
     max_tools=128,
     strict=OPENAI_STRICT,
 )
-_GEMINI = ProviderLimits(
-    tool_name=r"^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$",
-    parameter_name=r"^[a-zA-Z_][a-zA-Z0-9_]{0,63}$",
-    root_choice=False,
-    max_tools=512,
-)
+_GEMINI_NAME = r"^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$"
 
 LIMITS: dict[DefinitionFormat, ProviderLimits] = {
     DefinitionFormat.OPENAI: _OPENAI,
@@ -140,8 +135,13 @@ LIMITS: dict[DefinitionFormat, ProviderLimits] = {
         root_choice=False,
         strict=ANTHROPIC_STRICT,
     ),
-    DefinitionFormat.GEMINI: _GEMINI,
-    DefinitionFormat.GEMINI_JSON_SCHEMA: _GEMINI,
+    DefinitionFormat.GEMINI: ProviderLimits(
+        tool_name=_GEMINI_NAME,
+        parameter_name=r"^[a-zA-Z_][a-zA-Z0-9_]{0,63}$",
+        root_choice=False,
+        max_tools=512,
+    ),
+    DefinitionFormat.GEMINI_JSON_SCHEMA: ProviderLimits(tool_name=_GEMINI_NAME, root_choice=False, max_tools=512),
     DefinitionFormat.MCP: ProviderLimits(tool_name=r"^[A-Za-z0-9_.-]{1,128}$"),
     DefinitionFormat.LANGCHAIN: ProviderLimits(tool_name=r"^[a-zA-Z0-9_-]{1,64}$"),
 }
