@@ -356,7 +356,7 @@ class LiveIndex:
     def past_requests(self, tenant: str | None) -> dict[str, list[str]]:
         """Return ref -> the texts that it served, of one tenant, each once, in order."""
         found: dict[str, list[str]] = {}
-        for row in self._registry.experience():
+        for row in self.registry.experience():
             if row.key.tenant == tenant and row.text not in found.setdefault(str(row.key.ref), []):
                 found[str(row.key.ref)].append(row.text)
         return found
