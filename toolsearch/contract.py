@@ -279,6 +279,12 @@ class Provenance(Frozen):
     fields: dict[str, Origin] = Field(
         default_factory=dict, description="Dotted field path -> origin; a field not named is declared."
     )
+    confidence: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict, description="Dotted field path -> how far an inferred or learned value is to be trusted."
+    )
+    authors: dict[str, Text] = Field(
+        default_factory=dict, description="Dotted field path -> who proposed and approved a learned value."
+    )
     notes: tuple[Text, ...] = Field(
         default=(), description="What a reader had to decide: cut texts, hints that were overruled."
     )
