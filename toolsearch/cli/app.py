@@ -14,19 +14,25 @@ from typing import Annotated
 import typer
 
 from toolsearch import __version__
+from toolsearch.cli.approve import approve
 from toolsearch.cli.bench import bench
 from toolsearch.cli.decisions import decisions
+from toolsearch.cli.diff import diff
 from toolsearch.cli.eval import eval_cases
 from toolsearch.cli.explain import explain
 from toolsearch.cli.export import export
 from toolsearch.cli.forget import forget
+from toolsearch.cli.history import history
 from toolsearch.cli.importing import import_command
 from toolsearch.cli.index import index
 from toolsearch.cli.key import key
 from toolsearch.cli.learn import learn
 from toolsearch.cli.lint import lint
 from toolsearch.cli.outcomes import outcomes
+from toolsearch.cli.pending import pending
+from toolsearch.cli.reject import reject
 from toolsearch.cli.remove import remove
+from toolsearch.cli.rollback import rollback
 from toolsearch.cli.search import search
 from toolsearch.cli.serve import serve
 from toolsearch.cli.sessions import sessions
@@ -55,6 +61,12 @@ app.command()(tune)
 app.command()(export)
 app.command()(lint)
 app.command()(sessions)
+app.command()(diff)
+app.command()(history)
+app.command()(pending)
+app.command()(approve)
+app.command()(reject)
+app.command()(rollback)
 
 
 def _print_version(wanted: bool) -> None:

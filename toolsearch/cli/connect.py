@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from toolsearch.query import DefinitionFormat, Detail
     from toolsearch.result import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
     from toolsearch.store.sources import SourceRow
+    from toolsearch.versions.diff import ToolDiff
+    from toolsearch.versions.records import PendingReport, Revision
 
 
 class SessionVerbs(Protocol):
@@ -47,6 +49,31 @@ class SessionVerbs(Protocol):
 
     def refresh(self, session_id: str, refs: Sequence[str] = (), *, principal: Principal) -> SessionRefresh:
         """Move tools to the revisions that are current now."""
+
+
+class VersionVerbs(Protocol):
+    """What the commands ask of the versions of an index."""
+
+    def diff(self, before: str | ToolContract, after: str | ToolContract, *, principal: Principal) -> ToolDiff:
+        """Return what changed between two contracts."""
+
+    def contracts(self) -> tuple[ToolContract, ...]:
+        """Return the current contract of every tool."""
+
+    def history(self, ref: str, *, principal: Principal) -> tuple[Revision, ...]:
+        """Return the revisions of a tool."""
+
+    def pending(self) -> PendingReport:
+        """Return what waits for a decision."""
+
+    def approve(self, ref: str, *, share: float, fingerprint: str, author: str, reason: str) -> Revision:
+        """Let a waiting definition take effect."""
+
+    def reject(self, ref: str, *, fingerprint: str, author: str, reason: str) -> Revision:
+        """Turn a waiting definition down."""
+
+    def rollback(self, ref: str, *, to: str, author: str, reason: str) -> Revision:
+        """Make an earlier revision current again."""
 
 
 class Verbs(Protocol):
@@ -83,13 +110,13 @@ class Verbs(Protocol):
     def lint(self, *, principal: Principal, options: LintOptions | None) -> LintReport:
         """Return what is to be mended in the visible tools."""
 
-    def add(self, contracts: Iterable[ToolContract]) -> ChangeReport:
+    def add(self, contracts: Iterable[ToolContract], *, author: str = ..., reason: str = "") -> ChangeReport:
         """Add or replace contracts."""
 
-    def replace_all(self, contracts: Iterable[ToolContract]) -> ChangeReport:
+    def replace_all(self, contracts: Iterable[ToolContract], *, author: str = ..., reason: str = "") -> ChangeReport:
         """Make these the whole catalogue."""
 
-    def remove(self, refs: Iterable[str]) -> ChangeReport:
+    def remove(self, refs: Iterable[str], *, author: str = ..., reason: str = "") -> ChangeReport:
         """Remove tools."""
 
     def set_rules(self, rules: RuleBook) -> None:
@@ -113,6 +140,10 @@ class Verbs(Protocol):
     @property
     def sessions(self) -> SessionVerbs:
         """Return the sessions."""
+
+    @property
+    def versions(self) -> VersionVerbs:
+        """Return the versions."""
 
 
 @contextmanager

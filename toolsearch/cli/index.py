@@ -52,6 +52,8 @@ def index(
     ] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the snapshot again from the registry.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Remove the tools that no source names.")] = False,
+    author: o.AuthorOption = None,
+    reason: o.ReasonOption = "",
     api_key: o.ApiKeyOption = None,
     as_json: o.JsonOption = False,
 ) -> None:
@@ -75,6 +77,8 @@ def index(
         book=book,
         encoder=encoder,
         rebuild=rebuild,
+        author=author,
+        reason=reason,
         api_key=api_key,
     )
     unseen = [] if in_force is None else seen_by_nobody(read.contracts, rules=in_force)
@@ -151,24 +155,31 @@ def _apply(
     book: RuleBook | None,
     encoder: str | None,
     rebuild: bool,
+    author: str | None,
+    reason: str,
     api_key: str | None,
 ) -> tuple[ChangeReport, RuleBook | None]:
     """Change the index; return what changed and, where they are known, the rules in force."""
     from toolsearch.cli.connect import server_of
     from toolsearch.errors import RequestError
+    from toolsearch.settings import load_settings
 
     remote = server_of(path, api_key=api_key)
     if remote is not None:
         if rebuild or encoder is not None:
             raise RequestError(f"a server at {remote.url} owns {path}: stop it before --rebuild or --encoder")
+        if author is not None:
+            raise RequestError(f"the server at {remote.url} takes the author from the credentials: leave --author out")
         if book is not None:
             remote.set_rules(book)
-        return (remote.replace_all(contracts) if prune else remote.add(contracts)), book
+        change = remote.replace_all if prune else remote.add
+        return change(contracts, reason=reason), book
     with _opened(path, book=book, encoder=encoder, rebuild=rebuild) as local, progress_bar() as progress:
         if book is not None:
             local.set_rules(book)
         change = local.replace_all if prune else local.add
-        return change(contracts, progress=partial(progress, "embedding")), local.rules
+        who = author or load_settings(index=path).local_principal.subject
+        return change(contracts, author=who, reason=reason, progress=partial(progress, "embedding")), local.rules
 
 
 @contextmanager

@@ -40,6 +40,14 @@ ScopeOption = Annotated[
 PrincipalOption = Annotated[
     Path | None, typer.Option("--principal", help="YAML or JSON file with the principal.", show_default=False)
 ]
+AuthorOption = Annotated[
+    str | None,
+    typer.Option(help="Who acts, for the history; a server takes it from the credentials.", show_default=False),
+]
+ReasonOption = Annotated[str, typer.Option(help="Why, for the history.", show_default=False)]
+FingerprintOption = Annotated[
+    str, typer.Option(help="What was looked at; refused if something else waits now.", show_default=False)
+]
 InputOption = Annotated[
     list[str] | None,
     typer.Option("--input", help="A value at hand, name=value (value as JSON or text); repeat.", show_default=False),
@@ -134,6 +142,13 @@ def principal_from(
     if not isinstance(data, dict):
         raise RequestError(f"principal file {file} is not a mapping of subject, tenant, roles, scopes ...")
     return validated(Principal, {**data, **given}, what="principal")
+
+
+def acting(author: str | None) -> Principal | None:
+    """Return the principal in whose name the catalogue is changed, or None for that of the settings."""
+    from toolsearch import Principal
+
+    return None if author is None else validated(Principal, {"subject": author}, what="author")
 
 
 def pairs(values: Sequence[str] | None, *, option: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Iterable, Iterator
 from http.client import HTTPException
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from pydantic import TypeAdapter
 
@@ -28,6 +28,7 @@ from toolsearch.cli.remote_export import RemoteExport
 from toolsearch.cli.remote_importing import RemoteImporting
 from toolsearch.cli.remote_lint import RemoteLint
 from toolsearch.cli.remote_sessions import RemoteSessions
+from toolsearch.cli.remote_versions import RemoteVersions
 from toolsearch.errors import IndexLocked, ToolSearchError
 from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 
@@ -83,20 +84,21 @@ class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint):
         """Return one contract."""
         return ToolContract.model_validate_json(self.send("GET", f"/v1/tools/{quote(ref)}"))
 
-    def add(self, contracts: Iterable[ToolContract]) -> ChangeReport:
-        """Add or replace contracts."""
-        return self._put_tools(contracts, others="keep")
+    def add(self, contracts: Iterable[ToolContract], *, author: str = "", reason: str = "") -> ChangeReport:
+        """Add or replace contracts; the server knows the author."""
+        return self._put_tools(contracts, others="keep", reason=reason)
 
-    def replace_all(self, contracts: Iterable[ToolContract]) -> ChangeReport:
-        """Make these the whole catalogue."""
-        return self._put_tools(contracts, others="remove")
+    def replace_all(self, contracts: Iterable[ToolContract], *, author: str = "", reason: str = "") -> ChangeReport:
+        """Make these the whole catalogue; the server knows the author."""
+        return self._put_tools(contracts, others="remove", reason=reason)
 
-    def remove(self, refs: Iterable[str]) -> ChangeReport:
+    def remove(self, refs: Iterable[str], *, author: str = "", reason: str = "") -> ChangeReport:
         """Remove tools, one after the other."""
         removed: list[str] = []
+        query = urlencode({"reason": reason})
         generation = 0
         for ref in refs:
-            report = _CHANGES.validate_json(self.send("DELETE", f"/v1/tools/{quote(ref)}"))
+            report = _CHANGES.validate_json(self.send("DELETE", f"/v1/tools/{quote(ref)}?{query}"))
             removed.extend(report.removed)
             generation = report.generation
         return ChangeReport(added=(), replaced=(), unchanged=(), removed=tuple(removed), generation=generation)
@@ -133,9 +135,15 @@ class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint):
         """Return the sessions."""
         return RemoteSessions(self.send)
 
-    def _put_tools(self, contracts: Iterable[ToolContract], *, others: str) -> ChangeReport:
+    @property
+    def versions(self) -> RemoteVersions:
+        """Return the versions."""
+        return RemoteVersions(self.send)
+
+    def _put_tools(self, contracts: Iterable[ToolContract], *, others: str, reason: str) -> ChangeReport:
         body = "[" + ",".join(contract.canonical_json for contract in contracts) + "]"
-        return _CHANGES.validate_json(self.send("PUT", f"/v1/tools?others={others}", body))
+        query = urlencode({"others": others, "reason": reason})
+        return _CHANGES.validate_json(self.send("PUT", f"/v1/tools?{query}", body))
 
     def _health(self) -> dict[str, Any]:
         try:

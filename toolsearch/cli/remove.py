@@ -12,6 +12,8 @@ from toolsearch.cli.connect import connected
 
 def remove(
     refs: Annotated[list[str], typer.Argument(help="server/name@version of each tool.", show_default=False)],
+    author: o.AuthorOption = None,
+    reason: o.ReasonOption = "",
     index: o.IndexOption = None,
     api_key: o.ApiKeyOption = None,
     as_json: o.JsonOption = False,
@@ -19,8 +21,8 @@ def remove(
     """Remove tools from the catalogue. For administrators."""
     from pydantic_core import to_json
 
-    with connected(index, principal=None, api_key=api_key) as (found, _):
-        report = found.remove(refs)
+    with connected(index, principal=o.acting(author), api_key=api_key) as (found, who):
+        report = found.remove(refs, author=who.subject, reason=reason)
     if as_json:
         print(to_json(report).decode("utf-8"))
     else:

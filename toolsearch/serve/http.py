@@ -28,6 +28,7 @@ from toolsearch.serve.routes_export import router as export_router
 from toolsearch.serve.routes_importing import router as importing_router
 from toolsearch.serve.routes_lint import router as lint_router
 from toolsearch.serve.routes_sessions import router as sessions_router
+from toolsearch.serve.routes_versions import router as versions_router
 from toolsearch.serve.sidecar import Sidecar
 from toolsearch.serve.upstreams import configured_servers, follow_configured
 from toolsearch.settings import Settings
@@ -71,6 +72,7 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
     app.include_router(router)
     app.include_router(export_router)
     app.include_router(sessions_router)
+    app.include_router(versions_router)
     app.include_router(importing_router)
     app.include_router(lint_router)
     install_handlers(app)

@@ -104,6 +104,7 @@ ALWAYS = (401, 421, 503)
 WITH_BODY = (*ALWAYS, 400, 408, 413, 415, 422)
 
 router = APIRouter(route_class=StrictRoute)
+Reason = Annotated[str, Query(description="Why, for the history.", max_length=2000)]
 Ref = Annotated[str, Path(description="`server/name@version`, `server/name`, or a bare name.", max_length=1024)]
 
 
@@ -172,6 +173,7 @@ async def add(
     others: Annotated[
         Literal["keep", "remove"], Query(description="What becomes of the tools that the body does not name.")
     ] = "keep",
+    reason: Reason = "",
 ) -> Response:
     """Add or replace contracts. For administrators."""
     require_admin(call.principal)
@@ -181,16 +183,18 @@ async def add(
     def change(index: ToolIndex) -> ChangeReport:
         # Read here, in the engine's thread: a large catalogue must not hold up the requests of others.
         given = read_contracts(strict_json(body))
-        return index.replace_all(given) if others == "remove" else index.add(given)
+        verb = index.replace_all if others == "remove" else index.add
+        return verb(given, author=call.principal.subject, reason=reason)
 
     return json_response(await call.write(change))
 
 
 @router.delete("/v1/tools/{ref:path}", response_model=ChangeReport, responses=answers(*ALWAYS, 403, 404, 422))
-async def remove(ref: Ref, call: InCall) -> Response:
+async def remove(ref: Ref, call: InCall, reason: Reason = "") -> Response:
     """Remove one tool. For administrators."""
     require_admin(call.principal)
-    return json_response(await call.write(lambda index: index.remove([ref])))
+    author = call.principal.subject
+    return json_response(await call.write(lambda index: index.remove([ref], author=author, reason=reason)))
 
 
 @router.put("/v1/rules", response_model=RuleBook, responses=answers(*WITH_BODY, 403))

@@ -55,6 +55,10 @@ class VersionRoom:
         old, new = (each if isinstance(each, ToolContract) else self._read(each, principal) for each in (before, after))
         return diff_tools(old, new)
 
+    def contracts(self) -> tuple[ToolContract, ...]:
+        """Return the current contract of every tool, sorted by ref, whoever may see it. For administrators."""
+        return tuple(self._live.state.contracts)
+
     def history(self, ref: str, *, principal: Principal) -> tuple[Revision, ...]:
         """Return the revisions of a tool, oldest first.
 
