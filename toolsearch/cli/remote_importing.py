@@ -41,7 +41,7 @@ class RemoteImporting:
 def _bodies(readings: Sequence[Reading]) -> Iterator[str]:
     part: list[str] = []
     for reading in readings:
-        text = reading.model_dump_json()
+        text = reading.model_dump_json(by_alias=True)
         if part and sum(map(len, part)) + len(text) > _BODY_BYTES:
             yield f'{{"readings":[{",".join(part)}]}}'
             part = []
