@@ -228,7 +228,7 @@ TestSessions.settings = settings(
 @pytest.mark.slow
 class TestManySessions(Sessions.TestCase):
     settings = settings(
-        max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+        max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
 
 
@@ -277,7 +277,7 @@ def test_hidden_tools_do_not_show_in_a_session(whole: ToolIndex, alone: ToolInde
 
 
 @pytest.mark.slow
-@runs(300)
+@runs(80)
 @given(histories())
 def test_hidden_tools_do_not_show_in_many_sessions(whole: ToolIndex, alone: ToolIndex, history: Any) -> None:
     check_history(whole, alone, history)
