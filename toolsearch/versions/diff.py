@@ -60,9 +60,24 @@ FIELDS: Mapping[str, tuple[ChangeKind, Verdicts, str]] = {
     "provenance.source": (ChangeKind.PROVENANCE, _NOTES, "a note for people"),
     "provenance.trusted": (ChangeKind.ACCESS, (HALF, HALF, HALF), "whether its hints count changes"),
     "provenance.fields": (ChangeKind.PROVENANCE, _NOTES, "who stated a field"),
+    "provenance.confidence": (ChangeKind.PROVENANCE, _NOTES, "how sure a reader was"),
+    "provenance.authors": (ChangeKind.PROVENANCE, _NOTES, "who stated a field"),
     "provenance.notes": (ChangeKind.PROVENANCE, _NOTES, "a note for people"),
 }
 """Field -> kind, classes, why. Fields with a rule of their own are in `_SPECIAL`."""
+
+_MAPPINGS = frozenset(
+    {
+        "selection.adjacent_tools",
+        "input.semantics",
+        "output.produces",
+        "execution.retry",
+        "provenance.fields",
+        "provenance.confidence",
+        "provenance.authors",
+    }
+)
+"""Fields that are compared entry by entry."""
 
 _ACCESS_FIELDS = ("scopes_all", "scopes_any", "roles_any", "tenants", "environments")
 
@@ -188,7 +203,7 @@ def _field_changes(path: str, *, before: ToolContract, after: ToolContract, old:
     at = pointer("", *path.split("."))
     if isinstance(old or new, list):
         yield from _list_changes(old or [], new or [], kind=kind, verdicts=verdicts, path=at, why=why)
-    elif path in ("selection.adjacent_tools", "input.semantics", "output.produces", "execution.retry", _ORIGINS):
+    elif path in _MAPPINGS:
         was, now = old or {}, new or {}
         for name in sorted(was.keys() | now.keys()):
             if not same(was.get(name), now.get(name)):
@@ -196,9 +211,6 @@ def _field_changes(path: str, *, before: ToolContract, after: ToolContract, old:
                 yield _change(verdict, kind, pointer(at, name), was.get(name), now.get(name), why)
     else:
         yield _change(_of(verdicts, old, new), kind, at, old, new, why)
-
-
-_ORIGINS = "provenance.fields"
 
 
 def _of(verdicts: Verdicts, old: Any, new: Any) -> ChangeClass:
