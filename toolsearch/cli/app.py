@@ -28,6 +28,7 @@ from toolsearch.cli.index import index
 from toolsearch.cli.key import key
 from toolsearch.cli.learn import learn
 from toolsearch.cli.lint import lint
+from toolsearch.cli.models import models
 from toolsearch.cli.outcomes import outcomes
 from toolsearch.cli.pending import pending
 from toolsearch.cli.reject import reject
@@ -38,6 +39,7 @@ from toolsearch.cli.serve import serve
 from toolsearch.cli.sessions import sessions
 from toolsearch.cli.sources import sources
 from toolsearch.cli.tools import tools
+from toolsearch.cli.train import train
 from toolsearch.cli.tune import tune
 from toolsearch.cli.why_not import why_not
 from toolsearch.errors import ToolSearchError
@@ -58,6 +60,8 @@ app.command("eval")(eval_cases)
 app.command("import")(import_command)
 app.command()(sources)
 app.command()(tune)
+app.command()(train)
+app.command()(models)
 app.command()(export)
 app.command()(lint)
 app.command()(sessions)

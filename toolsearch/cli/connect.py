@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolsearch.export import ExportedTools
     from toolsearch.lint.check import LintOptions
     from toolsearch.lint.finding import LintReport
+    from toolsearch.models import LearntModel, ModelEntry
     from toolsearch.query import DefinitionFormat, Detail
     from toolsearch.result import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
     from toolsearch.store.sources import SourceRow
@@ -74,6 +75,22 @@ class VersionVerbs(Protocol):
 
     def rollback(self, ref: str, *, to: str, author: str, reason: str) -> Revision:
         """Make an earlier revision current again."""
+
+
+class ModelVerbs(Protocol):
+    """What the commands ask of the learnt models of an index."""
+
+    def list(self) -> tuple[ModelEntry, ...]:
+        """Return the installed models."""
+
+    def install(self, model: LearntModel, *, activate: bool = True) -> ModelEntry:
+        """Store a model, and by default put it into service."""
+
+    def activate(self, number: int) -> ModelEntry:
+        """Put a model into service."""
+
+    def rollback(self) -> ModelEntry | None:
+        """Take the newest change of what serves back."""
 
 
 class Verbs(Protocol):
@@ -140,6 +157,10 @@ class Verbs(Protocol):
     @property
     def sessions(self) -> SessionVerbs:
         """Return the sessions."""
+
+    @property
+    def models(self) -> ModelVerbs:
+        """Return the learnt models."""
 
     @property
     def versions(self) -> VersionVerbs:

@@ -27,7 +27,7 @@ def learn(
     """Learn which tools served which past requests. For administrators."""
     from pydantic_core import to_json
 
-    requests = list(_read(log))  # a mistake in the last line must not leave half a log learnt
+    requests = list(read_log(log))  # a mistake in the last line must not leave half a log learnt
     with connected(index, principal=None, api_key=api_key) as (found, _):
         report = found.learn(requests)
     if as_json:
@@ -36,7 +36,7 @@ def learn(
         print(f"learnt {report.learnt}, refused {report.refused}, of unknown tools {report.unknown}")
 
 
-def _read(log: str) -> Iterator[PastRequest]:
+def read_log(log: str) -> Iterator[PastRequest]:
     """Yield the past requests of a file.
 
     Raises:

@@ -27,6 +27,7 @@ from toolsearch import (
 from toolsearch.cli.remote_export import RemoteExport
 from toolsearch.cli.remote_importing import RemoteImporting
 from toolsearch.cli.remote_lint import RemoteLint
+from toolsearch.cli.remote_models import RemoteModels
 from toolsearch.cli.remote_sessions import RemoteSessions
 from toolsearch.cli.remote_versions import RemoteVersions
 from toolsearch.errors import IndexLocked, ToolSearchError
@@ -134,6 +135,11 @@ class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint):
     def sessions(self) -> RemoteSessions:
         """Return the sessions."""
         return RemoteSessions(self.send)
+
+    @property
+    def models(self) -> RemoteModels:
+        """Return the learnt models."""
+        return RemoteModels(self.send)
 
     @property
     def versions(self) -> RemoteVersions:
