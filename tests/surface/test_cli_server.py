@@ -103,6 +103,11 @@ def test_commands_go_through_the_server(
     assert run("decisions", trace, "-i", folder) == 0
     assert run("outcomes", "weather/new@1", "success", "-i", folder, "--trace-id", trace) == 0
     assert run("explain", "weather/new", "weather tomorrow", "-i", folder) == 0
+    assert run("search", "weather tomorrow", "-i", folder, "--session", "talk") == 0
+    assert run("sessions", "talk", "-i", folder, "--refresh") == 0
+    assert "weather/new@1 as new" in capsys.readouterr().out
+    assert run("sessions", "talk", "-i", folder, "--end") == 0
+    assert run("sessions", "-i", folder, "--open") == 0
     log = tmp_path / "log.jsonl"
     entries = [{"text": f"rain on day {n} " + "x" * 900, "ref": "weather/new", "subject": f"u{n}"} for n in range(300)]
     log.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
@@ -129,6 +134,7 @@ def test_errors_of_the_server_are_the_library_s(
     for words, says in (
         (("tools", "nope"), "nope"),
         (("decisions", "no-such-trace"), "no-such-trace"),
+        (("sessions", "no-such-session"), "no-such-session"),
         (("remove", "nope"), "nope"),
         (("search", "x", "--role", "boss"), "takes the principal from the credentials"),
         (("index", folder, "--rebuild"), "stop it"),

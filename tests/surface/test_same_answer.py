@@ -75,3 +75,34 @@ def test_the_other_verbs(folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
         body = {"ref": ref, "principal": LOCAL.model_dump(mode="json")}
         assert client.post("/v1/why-not", json=body).text == report
         assert client.get(f"/v1/tools/{ref}").text == contract
+
+
+def test_sessions(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "principal.json").write_text(LOCAL.model_dump_json())
+    asked = {"text": "where is my order ORD-20260917", "session": "talk-1", "now": "2026-09-17T10:00:00Z"}
+    (tmp_path / "request.json").write_text(json.dumps(asked))
+    with ToolIndex.open(folder) as index:
+        index.search(SearchRequest.model_validate(asked), principal=LOCAL)
+        searched = index.search(SearchRequest.model_validate(asked), principal=LOCAL).model_dump_json()
+        opened = index.sessions.open("talk-1", principal=LOCAL).model_dump_json()
+        shown = index.sessions.get("talk-1", principal=LOCAL).model_dump_json()
+        refreshed = index.sessions.refresh("talk-1", principal=LOCAL).model_dump_json()
+    printed = []
+    words = ["sessions", "talk-1"]
+    for more in ([*words, "--open"], words, [*words, "--refresh"], ["search", "--request", tmp_path / "request.json"]):
+        with pytest.raises(SystemExit):
+            main([str(word) for word in (*more, "--json", "-i", folder, "--principal", tmp_path / "principal.json")])
+        printed.append(capsys.readouterr().out.rstrip("\n"))
+    assert printed[:3] == [opened, shown, refreshed]
+    assert stable(printed[3]) == stable(searched)
+    app = create_app(ToolIndex.open(folder), settings=load_settings(local_principal=LOCAL))
+    with TestClient(app, base_url=LOOPBACK) as client:
+        assert client.post("/v1/sessions", json={"session": "talk-1"}).text == opened
+        assert client.get("/v1/sessions/talk-1").text == shown
+        assert client.post("/v1/sessions/talk-1/refresh", json={}).text == refreshed
+        assert stable(client.post("/v1/search", json=asked).text) == stable(searched)
+        assert client.delete("/v1/sessions/talk-1").status_code == 204
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "-i", str(folder), "--principal", str(tmp_path / "principal.json")])
+    assert ended.value.code == 3
+    assert "no session 'talk-1'" in capsys.readouterr().err
