@@ -96,6 +96,14 @@ def test_a_form_is_an_object_and_a_file_a_binary_string():
         "note": {"type": "string"},
     }
     assert attached.input_schema["required"] == ["id", "file"]
+    assert "body: multipart/form-data" in attached.provenance.notes
+
+
+def test_a_path_parameter_that_nobody_described_is_a_required_string():
+    document = {"openapi": "3.0.0", "paths": {"/a/{b}/{c}/{b}": {"get": {"parameters": [{"name": "c", "in": "path"}]}}}}
+    (found,) = tools(document).values()
+    assert found.input_schema["properties"] == {"c": {}, "b": {"type": "string"}}
+    assert found.required_inputs == ("c", "b")
 
 
 def test_parameters_are_inherited_and_overridden_and_transport_headers_left_out():

@@ -7,18 +7,20 @@ the others are called `query_NAME`, `header_NAME`, `cookie_NAME`, `body_NAME`. N
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolsearch.errors import ContractError
-from toolsearch.ingest.foreign import schema_at, text_at
+from toolsearch.ingest.foreign import schema_at, text_at, texts_at
 from toolsearch.ingest.openapi_document import Operation, Spec, place_of
 from toolsearch.ingest.openapi_schema import example_values, json_schema
 
 _PLACES = ("path", "query", "querystring", "header", "cookie", "body")
 # The HTTP client fills these in; OpenAPI 3 says that a parameter of such a name is ignored.
 _TRANSPORT_HEADERS = frozenset({"accept", "content-type", "authorization"})
+_TEMPLATED = re.compile(r"\{([\w.-]{1,100})\}")
 # What a Parameter Object of 2.0 says beside its schema.
 _NOT_SCHEMA = frozenset({"name", "in", "required", "description", "schema", "collectionFormat", "allowEmptyValue"})
 # A body with one of these is more than the list of its properties.
@@ -136,6 +138,12 @@ def _parameters(operation: Operation) -> tuple[list[_Argument], list[tuple[Mappi
             )
         elif place != "header" or name.lower() not in _TRANSPORT_HEADERS:
             arguments.append(_argument(parameter, place=place, name=name, at=at))
+    # Often forgotten, and no call can be made without them.
+    arguments += [
+        _Argument(place="path", name=name, schema={"type": "string"}, required=True)
+        for name in dict.fromkeys(_TEMPLATED.findall(operation.path))
+        if ("path", name) not in listed
+    ]
     return arguments, form
 
 
@@ -178,15 +186,26 @@ def _form_body(operation: Operation, form: list[tuple[Mapping[str, Any], str]]) 
     if whole:
         parameter, at = whole[0]
         schema = schema_at(parameter, "schema", where=at)
-        return _body(
+        result = _body(
             operation.spec,
             schema,
             required=parameter.get("required") is True,
             description=text_at(parameter, "description", where=at),
             at=f"{at}/schema",
         )
+        result.notes[:0] = _consumed(operation)
+        return result
     fields = [_argument(parameter, place="body", name=str(parameter["name"]), at=at) for parameter, at in form]
-    return _Body(arguments=fields, notes=["body: a form"])
+    return _Body(arguments=fields, notes=_consumed(operation) or ["body: a form"])
+
+
+def _consumed(operation: Operation) -> list[str]:
+    """Return a note on the media type of a Swagger 2.0 body."""
+    for holder in (operation.body, operation.spec.root):
+        kinds = texts_at(holder, "consumes")
+        if kinds:
+            return [f"body: {_media_type(dict.fromkeys(kinds))}"]
+    return []
 
 
 def _request_body(operation: Operation) -> _Body:

@@ -10,7 +10,7 @@ from toolsearch.ingest.refs import inline_refs
 
 Side = Literal["input", "output"]
 
-MAX_NODES: Mapping[Side, int] = {"input": 4_000, "output": 1_000}
+MAX_NODES: Mapping[Side, int] = {"input": 2_000, "output": 1_000}
 """Values that the references of one operation may add: a definition is written for a model's context."""
 
 # They tell code generators and XML writers something, or name components that the contract does not have.
@@ -68,6 +68,8 @@ def _examples(result: dict[str, Any], node: Mapping[str, Any]) -> None:
     elif isinstance(result.get("examples"), Mapping):
         # Not JSON Schema, but written: a map of Example Objects.
         result["examples"] = example_values(result["examples"])
+    elif "examples" in result and not isinstance(result["examples"], list):
+        result["examples"] = [result["examples"]]
 
 
 def example_values(examples: Any) -> list[Any]:
