@@ -240,7 +240,7 @@ class _Writer:
         for key in node.keys() & self.subset.keywords:
             if self._kept(key, node[key]):
                 made[key] = node[key]
-        format_ = node.get("format")
+        format_ = _named(node.get("format"))
         if made["type"] == "string" and format_ in self.subset.formats:
             made["format"] = format_
 
@@ -265,8 +265,12 @@ class _Writer:
 
     def _knows(self, node: Mapping[str, Any], key: str) -> bool:
         if key == "format":
-            return node[key] in self.subset.formats and "string" in types_of(node)
+            return _named(node[key]) in self.subset.formats and "string" in types_of(node)
         return key in _STRUCTURE or key in TOOLING or (key in self.subset.keywords and self._kept(key, node[key]))
+
+
+def _named(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def accepts_null(node: Mapping[str, Any]) -> bool:
