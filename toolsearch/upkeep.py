@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,6 @@ from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Pri
 from toolsearch.result import ToolSummary, VisibilityReport
 from toolsearch.sessions.room import SessionRoom
 from toolsearch.state import refs_of
-from toolsearch.store.revisions import Step
 from toolsearch.store.sources import SourceRow
 from toolsearch.versions.room import VersionRoom
 from toolsearch.visibility.decide import decide
@@ -246,52 +245,13 @@ class Upkeep:
         gone = [contract.ref for contract in self._live.state.contracts if contract.ref not in kept]
         return self._live.apply(wanted, gone, author=author, reason=reason, progress=progress)
 
-    def replace_servers(
-        self,
-        servers: Collection[str],
-        contracts: Iterable[ToolContract],
-        *,
-        keep: Collection[str] = (),
-        author: str = AUTHOR,
-        reason: str = "",
-        progress: Progress | None = None,
-    ) -> ChangeReport:
-        """Make these contracts all that some servers have; others are untouched.
-
-        The tools that were there answer until the new ones are whole. The same contracts again change nothing.
-
-        Args:
-            servers: Whose other tools are removed; contracts of any other server are only added.
-            contracts: What is there now.
-            keep: `server/name` of tools that stay though they are not among the contracts.
-            author: Who changes it, for the history of each tool.
-            reason: Why.
-            progress: Called while texts are embedded.
-
-        Raises:
-            ContractError: If one ref is given twice with different content; nothing is changed.
-        """
-        wanted = tuple(contracts)
-        refs = {contract.ref for contract in wanted}
-
-        def step() -> Step:
-            there = (contract.ref for contract in self._live.state.contracts)
-            gone = [ref for ref in there if ref.server in servers and f"{ref.server}/{ref.name}" not in keep]
-            return Step(upserts=wanted, removals=[ref for ref in gone if ref not in refs], author=author, reason=reason)
-
-        return self._live.take(step, progress=progress)
-
     def sources(self) -> tuple[SourceRow, ...]:
         """Return where the tools of each imported server were last read, and whether that still works."""
         return self._live.registry.sources()
 
-    def source_read(self, server: str, *, origin: str, title: str = "", tools: int) -> None:
-        """Note that the tools of a server were read. `origin` is shown to people: it must hold no secret."""
-        self._live.registry.source_read(server=server, origin=origin, title=title, tools=tools, at=datetime.now(UTC))
-
-    def source_failed(self, server: str, *, origin: str, error: str) -> None:
-        """Note that the tools of a server could not be read; its contracts stay, and are stale."""
-        self._live.registry.source_failed(server=server, origin=origin, error=error, at=datetime.now(UTC))
+    def note_sources(self, rows: Iterable[SourceRow]) -> None:
+        """Note how the sources of servers were found. An `origin` is shown to people: it must hold no secret."""
+        self._live.registry.note_sources(rows)
 
     def remove(self, refs: Iterable[str], *, author: str = AUTHOR, reason: str = "") -> ChangeReport:
         """Remove tools by `server/name@version`, `server/name` or name.

@@ -51,8 +51,19 @@ def test_a_server_is_replaced_and_others_are_untouched(index: ToolIndex) -> None
     assert refs(index) == ["a/w@1", "a/y@1", "a/z@1", "b/x@1"]
     (server,) = report.servers
     assert (server.added, server.unchanged, server.removed) == (("a/w@1", "a/z@1"), ("a/y@1",), ("a/x@1",))
-    changed = import_sources(index, [data("a", tool("y", "Weigh the y."), "z", "w")]).servers[0]
-    assert changed.replaced == ("a/y@1",)
+    changed = import_sources(index, [data("a", tool("y", "Count the y twice."), "z", "w")]).servers[0]
+    assert (changed.replaced, changed.marked) == (("a/y@1",), ("a/y@1",))
+
+
+def test_what_a_server_changes_at_its_callers_cost_waits(index: ToolIndex) -> None:
+    import_sources(index, [data("a", "x", "y")])
+    stricter = {**tool("x"), "inputSchema": {"type": "object", "properties": {"n": {}}, "required": ["n"]}}
+    server = import_sources(index, [data("a", stricter, "y")]).servers[0]
+    assert (server.held, server.replaced, server.unchanged) == (("a/x@1",), (), ("a/y@1",))
+    assert index.versions.reject("a/x").action == "reject"
+    assert import_sources(index, [data("a", stricter, "y")]).servers[0].turned_down == ("a/x@1",)
+    reviewed = import_sources(index, [data("a", stricter, "y")], trusted=True).servers[0]
+    assert reviewed.replaced == ("a/x@1", "a/y@1")
 
 
 def test_the_same_list_again_changes_nothing(index: ToolIndex) -> None:

@@ -155,6 +155,8 @@ def _print_server(report: ServerReport, *, after_ms: float | None = None) -> Non
         "removed": report.removed,
     }
     told = ", ".join(f"{len(refs)} {word}" for word, refs in counts.items())
+    if report.held:
+        told += f", {len(report.held)} held (`toolsearch pending`)"
     later = "" if after_ms is None else f"; searchable {after_ms:.0f} ms after it said so"
     console().print(plain(f"{report.server}: {told}, {len(report.refused)} refused{later}"), soft_wrap=True)
     _print_refusals(report.refused)

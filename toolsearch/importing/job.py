@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,17 @@ from toolsearch import ToolIndex
 from toolsearch.importing.reading import Progress, Reading, read_sources
 from toolsearch.importing.report import ImportReport, ServerReport
 from toolsearch.importing.sources import Source
-from toolsearch.live import ChangeReport
 from toolsearch.live import Progress as EmbeddingProgress
+from toolsearch.store.sources import SourceRow
+from toolsearch.versions.policy import QuarantinePolicy
+from toolsearch.versions.records import ProposalReport
 
 if TYPE_CHECKING:
     from toolsearch.upstream.connect import Connector
 
 AUTHOR = "import"
+POLICY = QuarantinePolicy(spare_trusted=True)
+"""What of unreviewed definitions is taken at once; see docs/versions.md."""
 
 
 Take = Callable[[Sequence[Reading]], ImportReport]
@@ -95,11 +100,8 @@ def import_readings(
         author=author,
         progress=None if progress is None else partial(progress, "embedding"),
     )
-    for reading in readings:
-        if reading.error:
-            index.source_failed(reading.server, origin=reading.origin, error=reading.error)
-        elif reading.server:
-            index.source_read(reading.server, origin=reading.origin, title=reading.title, tools=len(reading.contracts))
+    at = datetime.now(UTC)
+    index.note_sources(_source_row(reading, at=at) for reading in readings if reading.server)
     return ImportReport(
         servers=tuple(_server_report(reading, changes) for reading in readings if reading.server),
         refused=tuple(refusal for reading in readings if not reading.server for refusal in reading.refused),
@@ -115,18 +117,22 @@ def apply_import(
     *,
     author: str = AUTHOR,
     progress: EmbeddingProgress | None = None,
-) -> ChangeReport:
-    """Replace the tools of the servers that were read. The one place where an import changes the catalogue."""
-    return index.replace_servers(
-        [reading.server for reading in readings if reading.complete],
+) -> ProposalReport:
+    """Replace the tools of the servers that were read, but for what the policy holds back.
+
+    The one place where an import changes the catalogue.
+    """
+    return index.versions.propose(
         [contract for reading in readings for contract in reading.contracts],
+        servers=[reading.server for reading in readings if reading.complete],
+        policy=POLICY,
         keep=[f"{reading.server}/{name}" for reading in readings for name in sorted(reading.keep)],
         author=author,
         progress=progress,
     )
 
 
-def _server_report(reading: Reading, changes: ChangeReport) -> ServerReport:
+def _server_report(reading: Reading, changes: ProposalReport) -> ServerReport:
     def own(refs: Sequence[str]) -> tuple[str, ...]:
         return tuple(ref for ref in refs if ref.startswith(f"{reading.server}/"))
 
@@ -138,6 +144,21 @@ def _server_report(reading: Reading, changes: ChangeReport) -> ServerReport:
         replaced=own(changes.replaced),
         unchanged=own(changes.unchanged),
         removed=own(changes.removed),
+        marked=own(changes.marked),
+        held=own(changes.held),
+        turned_down=own(changes.refused),
         refused=reading.refused,
         error=reading.error,
+    )
+
+
+def _source_row(reading: Reading, *, at: datetime) -> SourceRow:
+    if reading.error:
+        return SourceRow(server=reading.server, origin=reading.origin, failed_at=at, error=reading.error, stale=True)
+    return SourceRow(
+        server=reading.server,
+        origin=reading.origin,
+        title=reading.title,
+        tools=len(reading.contracts),
+        read_at=at,
     )

@@ -34,6 +34,9 @@ class ServerReport(Frozen):
     replaced: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    marked: tuple[str, ...] = Field(default=(), description="Taken, but choices may shift: evaluate again.")
+    held: tuple[str, ...] = Field(default=(), description="Waiting for approval; the old contracts serve.")
+    turned_down: tuple[str, ...] = Field(default=(), description="Rejected or rolled back earlier; not taken again.")
     refused: tuple[Refusal, ...] = Field(
         default=(), description="Definitions that were not taken; the tools they would replace stay as they were."
     )

@@ -198,15 +198,10 @@ class Registry:
         with self._database.reading() as connection:
             return sources.sources(connection)
 
-    def source_read(self, *, server: str, origin: str, title: str, tools: int, at: datetime) -> None:
-        """Note that the tools of a server were read."""
+    def note_sources(self, rows: Iterable[SourceRow]) -> None:
+        """Note how the sources of servers were found; of one that failed, what was known before stays."""
         with self._database.transaction() as connection:
-            sources.source_read(connection, server=server, origin=origin, title=title, tools=tools, at=at)
-
-    def source_failed(self, *, server: str, origin: str, error: str, at: datetime) -> None:
-        """Note that the tools of a server could not be read: its contracts are stale."""
-        with self._database.transaction() as connection:
-            sources.source_failed(connection, server=server, origin=origin, error=error, at=at)
+            sources.note_sources(connection, rows)
 
     # Embedding cache
 
@@ -286,33 +281,6 @@ class Registry:
         """Delete sessions; those that are not there are passed over."""
         with self._database.transaction() as connection:
             sessions.delete_sessions(connection, keys)
-
-    # Learnt models
-
-    def models(self) -> list[ModelRow]:
-        """Return the learnt models in order of number."""
-        with self._database.reading() as connection:
-            return models.models(connection)
-
-    def add_model(self, document: str, *, at: datetime) -> int:
-        """Store a learnt model and return its number."""
-        with self._database.transaction() as connection:
-            return models.add_model(connection, document, at=at)
-
-    def activations(self) -> list[Activation]:
-        """Return all changes of which model serves, oldest first."""
-        with self._database.reading() as connection:
-            return models.activations(connection)
-
-    def activate_model(self, number: int, *, at: datetime) -> None:
-        """Note that a model serves from a moment on."""
-        with self._database.transaction() as connection:
-            models.activate_model(connection, number, at=at)
-
-    def undo_activations(self, seqs: Sequence[int], *, at: datetime) -> None:
-        """Note that changes of which model serves were taken back."""
-        with self._database.transaction() as connection:
-            models.undo_activations(connection, seqs, at=at)
 
     # Learnt models
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from toolsearch.store.database import Connection, from_utc, to_utc
+from toolsearch.store.database import Connection, from_utc, scalar, to_utc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,23 +54,32 @@ def sources(connection: Connection) -> tuple[SourceRow, ...]:
     )
 
 
-def source_read(connection: Connection, *, server: str, origin: str, title: str, tools: int, at: datetime) -> None:
-    """Note that the tools of a server were read."""
-    connection.execute("DELETE FROM sources WHERE server = ?", [server])
-    connection.execute(
-        "INSERT INTO sources VALUES (?, ?, ?, ?, ?, NULL, '', false)", [server, origin, title, tools, to_utc(at)]
-    )
+def note_sources(connection: Connection, rows: Iterable[SourceRow]) -> None:
+    """Note how the sources of servers were found; of one that failed, what was known before stays."""
+    for row in rows:
+        if row.stale:
+            connection.execute(
+                "UPDATE sources SET failed_at = ?, error = ?, stale = true WHERE server = ?",
+                [_stored(row.failed_at), row.error, row.server],
+            )
+            known = scalar(connection, "SELECT count(*) FROM sources WHERE server = ?", [row.server])
+            if known:
+                continue
+        connection.execute("DELETE FROM sources WHERE server = ?", [row.server])
+        connection.execute(
+            "INSERT INTO sources VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                row.server,
+                row.origin,
+                row.title,
+                row.tools,
+                _stored(row.read_at),
+                _stored(row.failed_at),
+                row.error,
+                row.stale,
+            ],
+        )
 
 
-def source_failed(connection: Connection, *, server: str, origin: str, error: str, at: datetime) -> None:
-    """Note that the tools of a server could not be read; what is known of it stays."""
-    connection.execute(
-        "UPDATE sources SET failed_at = ?, error = ?, stale = true WHERE server = ?", [to_utc(at), error, server]
-    )
-    connection.execute(
-        """
-        INSERT INTO sources SELECT ?, ?, '', 0, NULL, ?, ?, true
-        WHERE NOT EXISTS (SELECT 1 FROM sources WHERE server = ?)
-        """,
-        [server, origin, to_utc(at), error, server],
-    )
+def _stored(at: datetime | None) -> datetime | None:
+    return None if at is None else to_utc(at)

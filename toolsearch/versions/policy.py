@@ -8,10 +8,10 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from toolsearch.contract import Frozen
+from toolsearch.contract import Frozen, ToolContract
 from toolsearch.ingest.poison import PoisonFinding, blocks
 from toolsearch.versions.change import ChangeClass, ChangeKind
-from toolsearch.versions.diff import ToolDiff
+from toolsearch.versions.diff import diff_contracts
 
 
 class Measure(StrEnum):
@@ -43,6 +43,9 @@ class QuarantinePolicy(Frozen):
         default=Measure.PASS, description="For tools not seen before; without access rules nobody sees them anyway."
     )
     poisoned: Measure = Field(default=Measure.BLOCK, description="For texts that speak to the model.")
+    spare_trusted: bool = Field(
+        default=False, description="Whether `trusting()` holds for definitions whose source is trusted."
+    )
     kinds: dict[ChangeKind, Measure] = Field(
         default={
             ChangeKind.SIDE_EFFECT: Measure.BLOCK,
@@ -72,14 +75,23 @@ class Ruling:
     causes: tuple[str, ...] = ()
 
 
-def judge(diff: ToolDiff, *, policy: QuarantinePolicy, findings: Sequence[PoisonFinding] = ()) -> Ruling:
+def judge(
+    contract: ToolContract,
+    *,
+    base: ToolContract | None,
+    policy: QuarantinePolicy,
+    findings: Sequence[PoisonFinding] = (),
+) -> Ruling:
     """Return what a policy says about a changed or new definition.
 
     Args:
-        diff: From the current contract to the proposed one.
+        contract: The proposed contract.
+        base: What it would replace; None = the tool is new.
         policy: The policy.
         findings: What in the proposed contract speaks to the model.
     """
+    if policy.spare_trusted and contract.provenance.trusted:
+        policy = QuarantinePolicy.trusting()
     by_class: Mapping[ChangeClass, Measure] = {
         ChangeClass.SAFE: policy.safe,
         ChangeClass.BEHAVIOUR: policy.behaviour,
@@ -87,10 +99,10 @@ def judge(diff: ToolDiff, *, policy: QuarantinePolicy, findings: Sequence[Poison
         ChangeClass.BREAKING: policy.breaking,
     }
     said: list[tuple[Measure, str]] = []
-    if diff.before is None:
+    if base is None:
         said.append((policy.new_tools, "a tool not seen before"))
     else:
-        for change in diff.changes:
+        for change in diff_contracts(base, contract):
             measure = strictest([by_class[change.verdict], policy.kinds.get(change.kind, Measure.PASS)])
             said.append((measure, f"{change.path}: {change.why} ({change.kind}, {change.verdict})"))
     if blocks(findings):

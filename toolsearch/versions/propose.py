@@ -10,7 +10,6 @@ from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.index.catalog import Catalog
 from toolsearch.ingest.poison import PoisonFinding
 from toolsearch.store.revisions import Content, RolloutRow, Step, Waiting
-from toolsearch.versions.diff import diff_tools
 from toolsearch.versions.policy import Measure, QuarantinePolicy, Ruling, judge
 
 
@@ -102,9 +101,8 @@ def sort_out(proposal: Proposal, situation: Situation, *, policy: QuarantinePoli
         elif (ref, contract.fingerprint) in situation.refusals:
             found.refused.append(ref)
         else:
-            ruling = judge(
-                diff_tools(situation.base(ref), contract), policy=policy, findings=proposal.findings.get(ref, ())
-            )
+            findings = proposal.findings.get(ref, ())
+            ruling = judge(contract, base=situation.base(ref), policy=policy, findings=findings)
             _place(found, contract, ruling, proposal=proposal, at=at)
         if waits is not None and ref not in found.held:
             found.drop.append(ref)
