@@ -220,6 +220,9 @@ def takes_connection(connection: Connection, text: str) -> None: ...
 def takes_list(*texts: str) -> None: ...
 
 
+def takes_place(text: str, /) -> None: ...
+
+
 def takes_unknown(text: Nowhere) -> None: ...  # noqa: F821
 
 
@@ -230,7 +233,9 @@ def streams(text: str) -> AsyncIterator[Connection]:
 @pytest.mark.parametrize(
     ("target", "part"),
     [
-        (takes_list, r"takes \*texts.*take a list"),
+        (takes_list, r"takes \*texts by its place.*a list instead"),
+        (takes_place, "takes text by its place"),
+        (len, "takes obj by its place"),
         (takes_connection, r"no JSON Schema.*Connection.*exclude="),
         (takes_unknown, r"cannot be evaluated: NameError"),
         (Shop.find, "method without its object"),

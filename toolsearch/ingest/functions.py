@@ -24,11 +24,8 @@ from toolsearch.ingest.foreign import ForeignTool, Hints
 from toolsearch.ingest.reader import read_data
 from toolsearch.ingest.stated import contract_from
 
-Definable = Callable[..., Any] | type | Mapping[str, Any] | ToolContract | Any
-"""What `contracts_of` takes: functions, models, LangChain tools, definitions as data, contracts."""
-
 _NO_DEFAULT = inspect.Parameter.empty
-_VARIADIC = inspect.Parameter.VAR_POSITIONAL
+_BY_PLACE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY)
 _KEYWORDS = inspect.Parameter.VAR_KEYWORD
 _UNREADABLE = (PydanticUserError, PydanticSchemaGenerationError, PydanticUndefinedAnnotation)
 
@@ -44,7 +41,7 @@ class _PlainSchema(GenerateJsonSchema):
 
 
 def contract_of(
-    target: Definable,
+    target: Any,
     *,
     server: str | None = None,
     name: str | None = None,
@@ -69,7 +66,8 @@ def contract_of(
         trusted: Whether hints may lower the assumed risk.
 
     Raises:
-        ContractError: If it is none of these, takes `*args`, has an annotation that has no JSON Schema, or has no name.
+        ContractError: If it is none of these, takes arguments by place, has an annotation without a JSON Schema, or has
+            no name.
     """
     label = name or _label(target)
     try:
@@ -99,7 +97,7 @@ def contract_of(
         ) from None
 
 
-def contracts_of(targets: Iterable[Definable], *, server: str | None = None) -> tuple[ToolContract, ...]:
+def contracts_of(targets: Iterable[Any], *, server: str | None = None) -> tuple[ToolContract, ...]:
     """Return the contracts of tools of mixed kinds, ready for `ToolIndex.add`.
 
     Args:
@@ -233,9 +231,11 @@ def _parameters(target: Callable[..., Any], *, label: str, exclude: frozenset[st
             f"is a method without its object: it takes {known[0].name!r}", source=label, hint="give the bound method"
         )
     for parameter in known:
-        if parameter.kind is _VARIADIC:
+        if parameter.kind in _BY_PLACE:
             raise ContractError(
-                f"takes *{parameter.name}, which cannot be given by name", source=label, hint="take a list instead"
+                f"takes {str(parameter).partition(':')[0]} by its place, and a model gives arguments by name",
+                source=label,
+                hint="wrap it in a function that takes names, a list instead of *args",
             )
     return [parameter for parameter in known if parameter.name not in exclude and parameter.name not in fixed]
 
