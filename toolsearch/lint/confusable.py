@@ -34,6 +34,9 @@ _BLOCK = 1_024
 _LEAD = 0.15
 """By how much of its weight a negative sentence must speak of the other tool rather than of its own."""
 
+_LEAST_TOOLS = 100
+"""A smaller catalogue tells nothing of how rare a word is; it is weighed as one of so many tools."""
+
 _ALIKE = tuple(
     frozenset(group.split())
     for group in (
@@ -269,7 +272,7 @@ def _profile(tool: ToolContract, *, spaces: set[str]) -> Profile:
 def idf(profiles: Sequence[Profile]) -> Mapping[str, float]:
     """Return token -> weight: the rarer among the tools, the heavier (Lucene's form of idf)."""
     counts = Counter(token for profile in profiles for token in profile.words)
-    total = len(profiles)
+    total = max(len(profiles), _LEAST_TOOLS)
     return {token: math.log(1.0 + (total - count + 0.5) / (count + 0.5)) for token, count in counts.items()}
 
 

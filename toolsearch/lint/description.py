@@ -61,6 +61,9 @@ _IMPLEMENTATION = re.compile(
     r"|(?:Redis|Memcached|in-memory|LRU) cache\b|\bTTL of \d+)",
     re.IGNORECASE,
 )
+_PRODUCTS = vocabulary(
+    "redis memcached postgresql postgres mysql sqlite sqlalchemy elasticsearch boto3 axios httpx pandas celery",
+)
 _IMPLEMENTATION_HAN = re.compile(
     r"(?P<how>内部(?:使用|调用|采用|通过)|底层(?:使用|调用|采用|通过|是|为)|(?:封装了|是对).{0,20}(?:接口|库|SDK)的?(?:封装)?|(?:Redis|内存)缓存)",
     re.IGNORECASE,
@@ -202,7 +205,7 @@ def implementation(tool: ToolContract, _: LintLimits) -> Iterator[Flaw]:
     about = set(name_words(f"{tool.identity.server} {tool.identity.name} {tool.identity.domain} {tool.identity.title}"))
     for pattern in (_IMPLEMENTATION, _IMPLEMENTATION_HAN):
         match = pattern.search(does)
-        if match and about.isdisjoint(name_words(match["how"])):
+        if match and not about & _PRODUCTS & set(name_words(match["how"])):
             yield Flaw(
                 path=DOES,
                 message=f"{shown(match['how'])} tells how the tool is built; a model needs what follows from it",

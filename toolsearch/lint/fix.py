@@ -7,7 +7,6 @@ with exactly that key added is the edit kept. What cannot be done so is refused,
 
 from __future__ import annotations
 
-import copy
 import difflib
 import json
 import re
@@ -21,7 +20,7 @@ from toolsearch.ingest.documents import parse
 from toolsearch.ingest.envelopes import Found
 from toolsearch.ingest.places import Path, SourceText
 from toolsearch.lint.finding import Finding
-from toolsearch.lint.places import existing, is_own, path_of, place_in
+from toolsearch.lint.places import existing, is_own, written_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +105,11 @@ class _Lines:
         document, edit = found.document, finding.edit
         assert document.origin is not None
         assert edit is not None
-        path = (*found.path, *place_in(found, edit.pointer))
-        if len(path) - len(found.path) < len(path_of(edit.pointer)):
+        wanted = written_path(found, edit.pointer)
+        inside = existing(found.data, wanted)
+        if len(inside) < len(wanted):
             raise ContractError(f"{edit.pointer} does not stand in the file: it may come from a $ref or another file")
+        path = (*found.path, *inside)
         if self.jsonl:
             lines = self.text.split("\n")
             at = document.line - 1
@@ -150,7 +151,7 @@ def inserted(text: str, path: Path, key: str, value: Any, *, source: str, syntax
     if mark is None:
         raise ContractError("the position of the object is not known", source=source)
     changed = _with_key(text, mark, key, value, flow=syntax != "yaml")
-    expected = copy.deepcopy(data)
+    expected = json.loads(json.dumps(data))  # a copy in which what an anchor shares is written out
     inside = expected[number]
     for part in path:
         inside = inside[part]

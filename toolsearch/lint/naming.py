@@ -171,7 +171,7 @@ def vague_verb(tool: ToolContract, _: LintLimits) -> Iterator[Flaw]:
     """Names whose verb could mean creating, changing or deleting."""
     words = name_words(last_part(tool.identity.name))
     verb = next((word for word in words if is_verb(word)), "")
-    clear = any(word in VERBS and word not in VAGUE_VERBS for word in words)
+    clear = words[-1:] and words[-1] in _READS
     if verb in VAGUE_VERBS and not clear and len(words) > 1 and not says_nothing(tool.identity.name):
         rest = "_".join(words[words.index(verb) + 1 :]) or "_".join(words[: words.index(verb)])
         yield Flaw(
@@ -205,7 +205,7 @@ def verb_against_effect(tool: ToolContract, _: LintLimits) -> Iterator[Flaw]:
             "models call such names freely",
             suggestion="name it by what it changes, or correct the side effect",
         )
-    elif effect is not None and named is not None and named >= SideEffect.REVERSIBLE and effect <= SideEffect.READ_ONLY:
+    elif effect is not None and effect <= SideEffect.READ_ONLY and _plainly_writes(tool.identity.name):
         yield Flaw(
             path=NAME,
             message=f"{tool.identity.name!r} sounds as if it wrote, but its side effect is {effect.label}",

@@ -30,13 +30,12 @@ def is_own(found: Found) -> bool:
     return isinstance(found.data, Mapping) and _OWN.recognises(found.data)
 
 
-def place_in(found: Found, pointer: str) -> Path:
-    """Return where in the definition a place of its contract stands, as far as it is there."""
+def written_path(found: Found, pointer: str) -> Path:
+    """Return where a place of a contract would stand in the definition, in the words of its format."""
     wanted = path_of(pointer)
     if not isinstance(found.data, Mapping):
         return ()
-    wanted = _as_written(found.data, wanted) if is_own(found) else _foreign(found.data, wanted)
-    return existing(found.data, wanted)
+    return _as_written(found.data, wanted) if is_own(found) else _foreign(found.data, wanted)
 
 
 def existing(data: Any, wanted: Path) -> Path:
@@ -65,7 +64,7 @@ def located(report: LintReport, found: Mapping[ToolRef, Found]) -> LintReport:
 def _located(finding: Finding, found: Found | None) -> Finding:
     if found is None:
         return finding
-    line, column = _mark(found, (*found.path, *place_in(found, finding.pointer)))
+    line, column = _mark(found, (*found.path, *existing(found.data, written_path(found, finding.pointer))))
     return finding.model_copy(update={"place": Place(source=found.source, line=line, column=column)})
 
 

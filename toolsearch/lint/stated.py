@@ -59,26 +59,19 @@ _MOST = (
     ),
     re.compile(rf"(?:最大(?:值)?|最多|不超过|上限)(?:为|是)?\s*[:：]?\s*(?P<high>{_NUMBER})"),
 )
+_LITERAL = r"`[^`]{1,40}`|'[^']{1,40}'|\"[^\"]{1,40}\"|true\b|false\b|-?\d{1,9}(?:\.\d{1,6})?(?![\w%:/.-]*\w)"
 _DEFAULT = (
     re.compile(
-        r"\bdefault(?:s)?(?: value)?(?: is| to|[:=])\s*(?:is |to |of )?(?P<value>`[^`]{1,40}`|'[^']{1,40}'"
-        r"|\"[^\"]{1,40}\"|true\b|false\b|-?\d{1,9}(?:\.\d{1,6})?(?![\w%:/.-]*\w))",
+        rf"\bdefault(?:s)?(?: value)?(?:(?: is| to|[:=])\s*(?:is |to |of )?| )(?P<value>{_LITERAL})",
         re.IGNORECASE,
     ),
-    re.compile(
-        r"\(default (?P<value>`[^`]{1,40}`|'[^']{1,40}'|\"[^\"]{1,40}\"|true|false|-?\d{1,9}(?:\.\d{1,6})?)\)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"默认(?:值)?(?:为|是|[:：])?\s*(?P<value>`[^`]{1,40}`|true|false|-?\d{1,9}(?:\.\d{1,6})?(?![\w.%]*\w))",
-        re.IGNORECASE,
-    ),
+    re.compile(rf"默认(?:值)?(?:为|是|[:：])?\s*(?P<value>{_LITERAL})", re.IGNORECASE),
 )
 _CONDITIONAL_DEFAULT = re.compile(
-    r"\bdefaults?\b[^.]{0,60}\b(?:if|when|for|otherwise|unless|depend\w*)\b", re.IGNORECASE
+    r"\bdefaults?\b[^.]{0,60}\b(?:(?:if|when)\b(?! (?:not|omitted|unset|unspecified|none|empty|left))"
+    r"|for\b|otherwise|unless|depend\w*)",
+    re.IGNORECASE,
 )
-
-
 _ADVICE = re.compile(
     r"\b(?:use (?:lower|higher|larger|smaller)|faster|recommend\w*|typical\w*|usually|e\.g\.|suggested)", re.IGNORECASE
 )
@@ -108,7 +101,7 @@ def stated_enum(text: str) -> tuple[str, ...]:
                 value.strip(_MARKS).rstrip(".") for value in _SPLIT.split(match["values"]) if value.strip(_MARKS)
             )
         )
-        if len(values) >= 2:
+        if len(values) >= 2 and "etc" not in values:
             return values
     match = _EITHER.match(text.strip())
     return tuple(match["values"].split(" or ")) if match else ()
