@@ -512,6 +512,18 @@ def test_a_session_in_use_does_not_make_room(index: ToolIndex) -> None:
     assert index.sessions.get("b", principal=ANN).id == "b"
 
 
+def test_a_session_used_since_it_was_chosen_makes_no_room(index: ToolIndex) -> None:
+    search(index, "look up an order", k=1)
+    shelf = index._live.sessions
+    chosen = shelf._of_owner(("ann", "acme"))
+    search(index, "look up an order", k=1)
+    shelf._drop(chosen)
+    assert index.sessions.get("s1", principal=ANN).tools
+    shelf._drop(shelf._of_owner(("ann", "acme")))
+    with pytest.raises(UnknownSession):
+        index.sessions.get("s1", principal=ANN)
+
+
 def test_a_full_session_says_so(index: ToolIndex) -> None:
     index._live.sessions.limits = SessionLimits(tools=1)
     search(index, "look up an order", k=1)

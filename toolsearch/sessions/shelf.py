@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice, takewhile
 from typing import TypeAlias
 
 from toolsearch.config import SessionLimits
@@ -72,7 +73,7 @@ class Shelf:
         if use is None:
             return None
         if self._clock() - use.last > self._idle:
-            self._drop([key])
+            self._drop({key: use})
             return None
         if kept is not None:
             return kept
@@ -114,14 +115,18 @@ class Shelf:
     def end(self, key: SessionKey) -> bool:
         """End a session and return whether it was open; the caller holds its lock."""
         found = self.find(key) is not None
-        if found:
-            self._drop([key])
+        with self._guard:
+            use = self._use_of(key)
+        if use is not None:
+            self._drop({key: use})
         return found
 
     def forget(self, *, subject: str, tenant: str | None) -> int:
         """End all sessions of a principal and return how many."""
+        with self._guard:
+            keys = list(self._of_owner((subject, tenant)))
         ended = 0
-        for key in self._of_owner((subject, tenant)):
+        for key in keys:
             with self.locked(key):
                 ended += self.end(key)
         return ended
@@ -145,9 +150,10 @@ class Shelf:
                 self._owners.setdefault((key.subject, key.tenant), OrderedDict())[key.session_id] = _Use(at, at)
         return self._owners
 
-    def _of_owner(self, owner: _Owner) -> list[SessionKey]:
-        with self._guard:
-            return [SessionKey(session_id, *owner) for session_id in self._all_uses().get(owner, ())]
+    def _of_owner(self, owner: _Owner) -> dict[SessionKey, _Use]:
+        """Return the sessions of a principal, longest idle first; the caller holds the guard."""
+        uses = self._all_uses().get(owner)
+        return {} if uses is None else {SessionKey(session_id, *owner): use for session_id, use in uses.items()}
 
     def _keep(self, session: Session) -> None:
         self._kept[session.key] = session
@@ -157,31 +163,32 @@ class Shelf:
 
     def _make_room(self, key: SessionKey, *, now: datetime) -> None:
         """Drop the sessions that expired and, where a principal has too many, those that it left idle longest."""
-        mine = self._of_owner((key.subject, key.tenant))
-        surplus = mine[: max(0, len(mine) + 1 - self.limits.per_principal)]
         with self._guard:
-            expired = []
+            mine = self._of_owner((key.subject, key.tenant))
+            chosen = dict(islice(mine.items(), max(0, len(mine) + 1 - self.limits.per_principal)))
             if now - self._swept > SWEEP_EVERY:
                 self._swept = now
-                expired = list(self._expired(now))
-        self._drop([*surplus, *expired])
+                chosen |= self._expired(now)
+        self._drop(chosen)
 
-    def _expired(self, now: datetime) -> Iterator[SessionKey]:
-        for owner, uses in self._all_uses().items():
-            for session_id, use in uses.items():
-                if now - use.last <= self._idle:
-                    break  # the others were used later
-                yield SessionKey(session_id, *owner)
+    def _expired(self, now: datetime) -> dict[SessionKey, _Use]:
+        return {
+            SessionKey(session_id, *owner): use
+            for owner, uses in self._all_uses().items()
+            for session_id, use in takewhile(lambda item: now - item[1].last > self._idle, uses.items())
+        }
 
-    def _drop(self, keys: Sequence[SessionKey]) -> None:
-        """Delete sessions, but for those that another thread is using at this moment: they are not idle."""
+    def _drop(self, chosen: Mapping[SessionKey, _Use]) -> None:
+        """Delete sessions whose last use is the given one; whoever uses one at this moment, or did since, keeps it."""
         with ExitStack() as held:
             gone = []
-            for key in dict.fromkeys(keys):
+            for key, use in chosen.items():
                 lock = self._lock_of(key)
                 if lock.acquire(blocking=False):
                     held.callback(lock.release)
-                    gone.append(key)
+                    with self._guard:
+                        if self._use_of(key) is use:
+                            gone.append(key)
             if not gone:
                 return
             self._registry.delete_sessions(gone)
@@ -189,7 +196,6 @@ class Shelf:
                 for key in gone:
                     self._kept.pop(key, None)
                     owner = (key.subject, key.tenant)
-                    uses = self._all_uses().get(owner, OrderedDict())
-                    uses.pop(key.session_id, None)
-                    if not uses:
-                        self._all_uses().pop(owner, None)
+                    self._all_uses()[owner].pop(key.session_id)
+                    if not self._all_uses()[owner]:
+                        del self._all_uses()[owner]
