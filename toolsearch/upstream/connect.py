@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from mcp import Client
 from mcp.server import MCPServer, Server
 
 from toolsearch import __version__
-from toolsearch.upstream.faults import upstream_error
+from toolsearch.upstream.faults import refused_with, upstream_error
 from toolsearch.upstream.last_words import LastWords
 from toolsearch.upstream.server import UpstreamServer
 from toolsearch.upstream.transport import Streams, noting_end, transport_to
@@ -73,13 +74,20 @@ async def connect(
         UpstreamError: If it cannot be started or reached, or does not speak MCP.
         UpstreamTimeout: If that takes too long.
     """
+    statuses: deque[int] = deque(maxlen=1)
     with LastWords() as words:
+
+        def reason() -> str:
+            if statuses:
+                return f"it {refused_with(statuses[-1])}"
+            return f"its last words: {server.redacted(words.text())}" if words.text() else ""
+
         async with connect_to(
-            transport_to(server, errlog=words.errlog, timeout_s=timeout_s),
+            transport_to(server, errlog=words.errlog, statuses=statuses, timeout_s=timeout_s),
             name=server.name,
             timeout_s=timeout_s,
             redacted=server.redacted,
-            last_words=words.text,
+            reason=reason,
             **client_options,
         ) as connection:
             yield connection
@@ -92,7 +100,7 @@ async def connect_to(
     name: str,
     timeout_s: float = TIMEOUT_S,
     redacted: Callable[[str], str] = str,
-    last_words: Callable[[], str] = str,
+    reason: Callable[[], str] = str,
     **client_options: Any,
 ) -> AsyncIterator[Connection]:
     """Connect to a transport, or to a server in this process; see `connect`."""
@@ -125,7 +133,7 @@ async def connect_to(
                 fault = error
     except Exception as error:
         if fault is None and not entered:
-            fault = upstream_error(error, name=name, timeout_s=timeout_s, redacted=redacted, last_words=last_words)
+            fault = upstream_error(error, name=name, timeout_s=timeout_s, redacted=redacted, reason=reason)
         elif fault is None:
             raise
     if fault is not None:

@@ -21,7 +21,7 @@ def upstream_error(
     name: str,
     timeout_s: float,
     redacted: Callable[[str], str] = str,
-    last_words: Callable[[], str] = str,
+    reason: Callable[[], str] = str,
 ) -> UpstreamError:
     """Return the error of ours for one of the package mcp, its transports or the system.
 
@@ -30,17 +30,20 @@ def upstream_error(
         name: Name of the server.
         timeout_s: Seconds that were granted.
         redacted: Takes secrets out of a text.
-        last_words: What the process wrote to standard error.
+        reason: Tells what else is known of it, without secrets; "" for nothing.
     """
     first = _first(error)
     if isinstance(first, UpstreamError):
         return first
+    if isinstance(first, httpx2.HTTPStatusError):
+        return UpstreamError(refused_with(first.response.status_code), server=name)
+    more = f"; {reason()}" if reason() else ""
     if isinstance(first, TimeoutError) or (isinstance(first, MCPError) and first.error.code == REQUEST_TIMEOUT):
         return UpstreamTimeout(
-            f"did not answer within {timeout_s:g} s; wait longer with --timeout{_said(redacted, last_words)}",
+            f"did not answer within {timeout_s:g} s; wait longer with --timeout{more}",
             server=name,
         )
-    return UpstreamError(f"{_what(first, redacted)}{_said(redacted, last_words)}", server=name)
+    return UpstreamError(f"{_what(first, redacted)}{more}", server=name)
 
 
 def _first(error: BaseException) -> BaseException:
@@ -52,8 +55,6 @@ def _first(error: BaseException) -> BaseException:
 
 
 def _what(error: BaseException, redacted: Callable[[str], str]) -> str:
-    if isinstance(error, httpx2.HTTPStatusError):
-        return _status(error.response.status_code)
     if isinstance(error, httpx2.TransportError):
         return f"cannot be reached ({redacted(_short(error))}); start it, or mend its url"
     if isinstance(error, MCPError):
@@ -71,17 +72,13 @@ def _what(error: BaseException, redacted: Callable[[str], str]) -> str:
     return f"cannot be used: {redacted(_short(error))}"
 
 
-def _status(status: int) -> str:
+def refused_with(status: int) -> str:
+    """Return what an HTTP status that is an error means, and what to do."""
     if status in (401, 403):
         return f"refuses the credentials with HTTP status {status}; mend its headers"
     if 300 <= status < 400:
         return f"leads elsewhere with HTTP status {status}, which is not followed; write the url it leads to"
-    return f"answers with HTTP status {status}; mend its url, or look at the server"
-
-
-def _said(redacted: Callable[[str], str], last_words: Callable[[], str]) -> str:
-    words = last_words()
-    return f"; its last words: {redacted(words)}" if words else ""
+    return f"answers with HTTP status {status}; mend its url, or look at it"
 
 
 def _short(error: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from ipaddress import ip_address
@@ -24,12 +25,13 @@ Streams = AbstractAsyncContextManager[Any]
 _STREAM_IDLE_S = 300.0
 
 
-def transport_to(server: UpstreamServer, *, errlog: TextIO, timeout_s: float) -> Streams:
+def transport_to(server: UpstreamServer, *, errlog: TextIO, statuses: deque[int], timeout_s: float) -> Streams:
     """Return the transport to a server; nothing is started or reached before it is entered.
 
     Args:
         server: Where to.
         errlog: Standard error of a child process.
+        statuses: Gets the HTTP statuses that are errors.
         timeout_s: Seconds to connect, and between two parts of an answer.
     """
     if server.transport == "stdio":
@@ -51,16 +53,18 @@ def transport_to(server: UpstreamServer, *, errlog: TextIO, timeout_s: float) ->
             timeout: httpx2.Timeout | None = None,
             auth: httpx2.Auth | None = None,
         ) -> httpx2.AsyncClient:
-            return _http_client(server, timeout_s=timeout_s)
+            return _http_client(server, statuses=statuses, timeout_s=timeout_s)
 
         return sse_client(url, httpx_client_factory=client)
-    return _streamable(url, server=server, timeout_s=timeout_s)
+    return _streamable(url, server=server, statuses=statuses, timeout_s=timeout_s)
 
 
 @asynccontextmanager
-async def _streamable(url: str, *, server: UpstreamServer, timeout_s: float) -> AsyncIterator[Any]:
+async def _streamable(
+    url: str, *, server: UpstreamServer, statuses: deque[int], timeout_s: float
+) -> AsyncIterator[Any]:
     async with (
-        _http_client(server, timeout_s=timeout_s) as client,
+        _http_client(server, statuses=statuses, timeout_s=timeout_s) as client,
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams
@@ -117,11 +121,16 @@ class _NotedEnd:
         return left
 
 
-def _http_client(server: UpstreamServer, *, timeout_s: float) -> httpx2.AsyncClient:
+def _http_client(server: UpstreamServer, *, statuses: deque[int], timeout_s: float) -> httpx2.AsyncClient:
+    async def note_status(response: httpx2.Response) -> None:
+        if response.status_code >= 400:
+            statuses.append(response.status_code)
+
     return httpx2.AsyncClient(
         headers={name: value.get_secret_value() for name, value in server.headers.items()},
         timeout=httpx2.Timeout(timeout_s, read=max(timeout_s, _STREAM_IDLE_S)),
         transport=_CheckedAddresses(allow_private=server.allow_private),
+        event_hooks={"response": [note_status]},
         follow_redirects=False,  # the transports of mcp follow those within the origin
         trust_env=False,
     )
