@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from toolsearch.contract import SideEffect
+from toolsearch.contract import SideEffect, ToolContract
 from toolsearch.errors import ContractError, UnsupportedFormat
 from toolsearch.ingest import read_data
 from toolsearch.ingest.gemini import from_gemini
@@ -153,3 +155,28 @@ def test_only_tools_of_providers_give_an_empty_report() -> None:
     assert len(report.refused) == 2
     with pytest.raises(ContractError):
         read_data([{"type": "nothing"}])
+
+
+KEYS = (
+    "name description parameters parametersJsonSchema response type function strict properties items anyOf nullable "
+    "enum propertyOrdering minLength required $ref example functionDeclarations googleSearch tools input_schema "
+    "args_schema"
+)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.sampled_from(["", "a", "OBJECT", "custom", "function", "bash_20250124"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.sampled_from(KEYS.split()), JSON, max_size=6), st.booleans())
+def test_any_definition_gives_a_contract_or_a_clear_error(tool: dict[str, Any], wrapped: bool) -> None:
+    try:
+        report = read_data({"functionDeclarations": [tool]} if wrapped else [tool])
+    except ContractError:
+        return
+    assert all(isinstance(error, ContractError) and str(error) for error in report.refused)
+    assert all(ToolContract.from_stored(contract.stored_json) == contract for contract in report.contracts)

@@ -41,7 +41,8 @@ class GeminiTool:
         if "name" not in data or "type" in data:
             return False
         parameters = data.get("parameters")
-        capital = isinstance(parameters, Mapping) and parameters.get("type") in _TYPES
+        stated = parameters.get("type") if isinstance(parameters, Mapping) else None
+        capital = isinstance(stated, str) and stated in _TYPES
         return capital or not {*_JSON_SCHEMAS, *_JSON_RESULTS}.isdisjoint(data)
 
     def read(self, data: Mapping[str, Any], *, server: str | None, trusted: bool) -> ForeignTool:
