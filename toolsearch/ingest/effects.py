@@ -31,9 +31,17 @@ _SAYS_FINAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class EffectJudgement:
-    """A side effect, or None where nothing is known, and what had to be decided to get there."""
+    """A side effect, or None where nothing is known, and what had to be decided to get there.
+
+    Attributes:
+        effect: The side effect.
+        confidence: In [0, 1]: 0.9 where hint and words agree or a trusted source says so, 0.7 for words alone, 0.5 for
+            an untrusted hint alone or against the words.
+        note: What was decided.
+    """
 
     effect: SideEffect | None
+    confidence: float = 0.7
     note: str = ""
 
 
@@ -50,16 +58,18 @@ def judge_effect(*, name: str, first_sentence: str, description: str, hints: Hin
     shown = _shown(name=name, first_sentence=first_sentence, description=description)
     hinted = _hinted(hints, shown=shown)
     if hinted is None or trusted:
-        return EffectJudgement(shown if hinted is None else hinted)
+        return EffectJudgement(shown) if hinted is None else EffectJudgement(hinted, 0.9)
     if shown is None:
-        return EffectJudgement(hinted, f"execution.side_effect: {hinted.label} by a hint of an untrusted source alone")
+        note = f"execution.side_effect: {hinted.label} by a hint of an untrusted source alone"
+        return EffectJudgement(hinted, 0.5, note)
     if hinted < shown:
         return EffectJudgement(
             shown,
+            0.5,
             f"execution.side_effect: an untrusted hint says {hinted.label}, name or text show {shown.label}; "
             "the higher is kept",
         )
-    return EffectJudgement(hinted)
+    return EffectJudgement(hinted, 0.9 if hinted is shown else 0.7)
 
 
 def _hinted(hints: Hints, *, shown: SideEffect | None) -> SideEffect | None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from toolsearch.analysis.identifiers import identifier_words
+
 _ENTRY = re.compile(
     r"\s*[`*]*(?P<name>[A-Za-z_][\w.-]*)[`*]*\s*(?:\((?P<type>[^()]{0,80}(?:\([^()]*\))?[^()]{0,40})\))?\s*[:：]\s*(?P<text>\S.*)"
 )
@@ -31,14 +33,42 @@ _UNITS = {
     "usd": "US dollars",
     "celsius": "degrees Celsius",
 }
+_KINDS = {
+    "email": "e-mail address",
+    "url": "URL",
+    "uri": "URI",
+    "phone": "phone number",
+    "timezone": "IANA time zone",
+    "currency": "ISO 4217 currency code",
+    "locale": "BCP 47 language tag",
+    "latitude": "degrees of latitude",
+    "longitude": "degrees of longitude",
+    "lat": "degrees of latitude",
+    "lng": "degrees of longitude",
+    "lon": "degrees of longitude",
+    "uuid": "UUID",
+}
+"""Last word of a name -> the kind of value it holds."""
+_IDENTIFIERS = frozenset({"id", "ids", "key", "slug", "number", "code"})
+_FORMATS = {
+    "date": ("date",),
+    "date-time": ("date", "time", "iso"),
+    "time": ("time",),
+    "duration": ("duration", "iso"),
+    "email": ("mail",),
+    "uri": ("uri", "url", "link"),
+    "uuid": ("uuid", "id"),
+}
+"""JSON Schema format -> words by one of which a description already says it."""
 _MAX_ENUM = 24
 
 
 def parameter_semantics(schema: Mapping[str, Any], *, documented: Mapping[str, str]) -> dict[str, str]:
     """Return parameter -> what it means, in the order of the schema.
 
-    A description in the schema stands as it is; where there is none, the text of the docstring, else format, unit,
-    values and default are put into words. Parameters about which nothing is known are left out.
+    A description in the schema stands as it is, completed by a unit or format it does not say; where there is none, the
+    text of the docstring, else format, kind, unit, values and default are put into words. Parameters about which
+    nothing is known are left out.
 
     Args:
         schema: JSON Schema of the input.
@@ -50,7 +80,8 @@ def parameter_semantics(schema: Mapping[str, Any], *, documented: Mapping[str, s
         node = node if isinstance(node, Mapping) else {}
         described = node.get("description")
         text = described.strip() if isinstance(described, str) else ""
-        text = text or documented.get(name, "") or _in_words(name, node)
+        text = text or documented.get(name, "")
+        text = _with_format(text, node) if text else _in_words(name, node)
         unit = _unit_of(name)
         if unit and text and node.get("type") in ("integer", "number") and unit[:4] not in text.lower():
             text = f"{text} (in {unit})" if not text.endswith(f"in {unit}") else text
@@ -82,6 +113,23 @@ def documented_parameter(text: str, *, known: frozenset[str]) -> tuple[str, str]
     return (match["name"], match["text"].strip()) if match and match["name"] in known else None
 
 
+def kind_of(name: str) -> str:
+    """Return what kind of value a name promises: `order_id` the "id of the order"; "" where it promises none."""
+    words = [word.lower() for word in identifier_words(name)]
+    if not words:
+        return ""
+    if words[-1] in _IDENTIFIERS and len(words) > 1:
+        return f"{words[-1]} of the {' '.join(words[:-1])}"
+    return _KINDS.get(words[-1], "")
+
+
+def _with_format(text: str, node: Mapping[str, Any]) -> str:
+    """Return a description with the format that only the schema states."""
+    form = node.get("format")
+    said = _FORMATS.get(form, ()) if isinstance(form, str) else ()
+    return text if not said or any(word in text.lower() for word in said) else f"{text} (format: {form})"
+
+
 def _unit_of(name: str) -> str:
     _, _, last = name.lower().rpartition("_")
     return _UNITS.get(last, "") if last != name.lower() else ""
@@ -89,6 +137,8 @@ def _unit_of(name: str) -> str:
 
 def _in_words(name: str, node: Mapping[str, Any]) -> str:
     facts = [text.strip() for key in ("title", "format") if isinstance(text := node.get(key), str) and text.strip()]
+    if not facts and (kind := kind_of(name)):
+        facts.append(kind)
     if unit := _unit_of(name):
         facts.append(f"in {unit}")
     values = node.get("enum")

@@ -25,6 +25,7 @@ from toolsearch.ingest.openapi import read_operation
 from toolsearch.ingest.openapi_document import Operation
 from toolsearch.ingest.places import Document, Syntax, placed
 from toolsearch.ingest.provider_tools import ProviderTool
+from toolsearch.ingest.relate import relate
 from toolsearch.ingest.restored import restored
 from toolsearch.ingest.stated import contract_from
 
@@ -230,7 +231,7 @@ def _read_all(
         if contract.provenance.source == READERS[0].name and isinstance(identifier := one.data.get("id"), str):
             ids.setdefault(contract.ref, identifier)
     return ReadReport(
-        contracts=tuple(contract for contract, _ in contracts.values()),
+        contracts=relate(contract for contract, _ in contracts.values()),
         refused=tuple(refused),
         ids=ids,
         found={ref: one for ref, (_, one) in contracts.items()},
