@@ -81,6 +81,8 @@ class LearntModel(Frozen):
     weights: dict[SignalName, WeightValue] = Field(default={}, description="Stand in for those of the profile.")
     dim: int = Field(ge=1, le=8_192)
     rank: int = Field(ge=0, le=8_192, description="0 = requests keep their vectors.")
+    slope: float = Field(default=1.0, gt=0, le=100, description="Of the cosines of turned vectors.")
+    offset: float = Field(default=0.0, ge=-100, le=100)
     left: Array = Field(default="", description="dim x rank numbers, float16, little-endian, base64.")
     right: Array = Field(default="", description="rank x dim numbers, likewise.")
 
@@ -109,7 +111,7 @@ class LearntModel(Frozen):
             np.frombuffer(base64.b64decode(text), dtype=_STORED).astype(np.float64).reshape(shape)
             for text, shape in ((self.left, (self.dim, self.rank)), (self.right, (self.rank, self.dim)))
         )
-        return TunedModel(QueryMap(left, right), self.weights)
+        return TunedModel(QueryMap(left, right, self.slope, self.offset), self.weights)
 
 
 class ModelEntry(Frozen):

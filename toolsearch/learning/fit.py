@@ -12,6 +12,7 @@ analytic gradients, all requests in each step, from A = 0. Other tools that serv
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,12 +100,47 @@ def low_rank(matrix: NDArray[np.float64], *, rank: int = RANK) -> QueryMap:
     return QueryMap(stored[0], stored[1])
 
 
+def levelled(
+    query_map: QueryMap,
+    requests: Floats,
+    golds: Sequence[Sequence[int]],
+    *,
+    rows: Floats,
+    owners: NDArray[np.int32],
+) -> QueryMap:
+    """Return the map with the slope and offset that keep two means of cosines: of right tools, and of all tools.
+
+    Args:
+        query_map: The map.
+        requests: float32[n, dim], which the map was not fitted to: those it was fitted to come out too near.
+        golds: Document numbers of the tools that served each.
+        rows: float32[m, dim], unit vectors of the definitions.
+        owners: int32[m], ascending: whose each row is.
+    """
+    turned = np.stack([query_map(request) for request in requests])
+    right = np.array([np.isin(owners, list(tools)) for tools in golds])
+    (own, everything), (own_turned, everything_turned) = (
+        (float(cosines[right].mean()), float(cosines.mean()))
+        for cosines in ((vectors @ rows.T).astype(np.float64) for vectors in (requests, turned))
+    )
+    if own <= everything or own_turned <= everything_turned:
+        return query_map
+    slope = round((own - everything) / (own_turned - everything_turned), 4)
+    return replace(query_map, slope=slope, offset=round(everything - slope * everything_turned, 4))
+
+
 def arrays(query_map: QueryMap | None, *, dim: int) -> dict[str, object]:
     """Return the fields of a model that hold a map."""
     if query_map is None:
         return {"dim": dim, "rank": 0}
-    left, right = packed(query_map.left), packed(query_map.right)
-    return {"dim": dim, "rank": query_map.left.shape[1], "left": left, "right": right}
+    return {
+        "dim": dim,
+        "rank": query_map.left.shape[1],
+        "slope": query_map.slope,
+        "offset": query_map.offset,
+        "left": packed(query_map.left),
+        "right": packed(query_map.right),
+    }
 
 
 def _gradient(

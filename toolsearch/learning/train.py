@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
 
 from toolsearch.config import PROFILES, SearchLimits
 from toolsearch.contract import Frozen
 from toolsearch.engine import ToolIndex
 from toolsearch.errors import ModelRefused
 from toolsearch.eval.rates import difference
-from toolsearch.learning.fit import STRENGTHS, arrays, fit_map
+from toolsearch.learning.fit import STRENGTHS, arrays, fit_map, levelled
 from toolsearch.learning.log import MAX_SHARE, Log, Split, of_tenant, plain, read_log, split
 from toolsearch.learning.trial import Values, measured
 from toolsearch.models import LearntModel, ModelManifest
@@ -70,6 +74,11 @@ class Trained:
         return self.model
 
 
+class _Definitions(TypedDict):
+    rows: NDArray[np.float32]
+    owners: NDArray[np.int32]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trial:
     """What every step needs."""
@@ -86,17 +95,23 @@ class _Trial:
 
     def fitted(self, places: Sequence[int], *, strength: float) -> QueryMap:
         """Return the map fitted to the requests at some places."""
+        requests, golds = self._vectors(places)
+        return fit_map(requests, golds, encoder=self.bench.encoder.info, strength=strength, **self._definitions())
+
+    def levelled(self, query_map: QueryMap) -> QueryMap:
+        """Return a map fitted to the first part, levelled on the requests that choices are made on."""
+        requests, golds = self._vectors(self.parts.inner)
+        return levelled(query_map, requests, golds, **self._definitions())
+
+    def _vectors(self, places: Sequence[int]) -> tuple[NDArray[np.float32], list[list[int]]]:
         number = {ref: doc_id for doc_id, ref in enumerate(self.bench.refs)}
         asked = [self.log.asked[place] for place in places]
+        requests = self.bench.encoder.encode_queries([one.text for one in asked])
+        return requests, [[number[ref] for ref in one.golds] for one in asked]
+
+    def _definitions(self) -> _Definitions:
         rows, owners = self.bench.contract_vectors
-        return fit_map(
-            self.bench.encoder.encode_queries([one.text for one in asked]),
-            [[number[ref] for ref in one.golds] for one in asked],
-            rows=rows,
-            owners=owners,
-            encoder=self.bench.encoder.info,
-            strength=strength,
-        )
+        return {"rows": rows, "owners": owners}
 
 
 def train(
@@ -149,9 +164,13 @@ def train(
         fit = set(trial.parts.fit)
         voting = [(request, side.get(plain(request.text))) for request in kept]
         bench.learn(request for request, place in voting if place in fit)
-        strength, weights = _choose(trial)
+        strength, chosen = _choose(trial)
+        weights = dict(chosen.weights)
         bench.learn(request for request, place in voting if place is not None and place not in fit)
-        query_map = trial.fitted([*trial.parts.fit, *trial.parts.inner], strength=strength) if strength else None
+        query_map = None
+        if chosen.query_map is not None:
+            again = trial.fitted([*trial.parts.fit, *trial.parts.inner], strength=strength)
+            query_map = replace(again, slope=chosen.query_map.slope, offset=chosen.query_map.offset)
         ready = TunedModel(query_map, weights)
         held_out = trial.parts.held_out[:HELD_OUT_ASKED]
         before = measured(bench, UNTUNED, log, held_out, at=moment)
@@ -194,11 +213,11 @@ def train(
     return Trained(model, report)
 
 
-def _choose(trial: _Trial) -> tuple[float, dict[SignalName, float]]:
-    """Return the strength of the map (0 = none) and the weights that are best on the requests of the inner part."""
+def _choose(trial: _Trial) -> tuple[float, TunedModel]:
+    """Return the strength of the map (0 = none) and the model that are best on the requests of the inner part."""
     strength, best, chosen = 0.0, trial.worth(UNTUNED), UNTUNED
     for number, tried in enumerate(STRENGTHS, start=1):
-        model = TunedModel(trial.fitted(trial.parts.fit, strength=tried))
+        model = TunedModel(trial.levelled(trial.fitted(trial.parts.fit, strength=tried)))
         worth = trial.worth(model)
         trial.tell("map", number, len(STRENGTHS))
         if worth <= best:
@@ -215,7 +234,7 @@ def _choose(trial: _Trial) -> tuple[float, dict[SignalName, float]]:
             if worth > best + MIN_GAIN:
                 best, weights = worth, other
         trial.tell("weights", number, len(names))
-    return strength, weights
+    return strength, TunedModel(chosen.query_map, weights)
 
 
 def _verdict(model: LearntModel, *, before: Values, after: Values) -> tuple[bool, str]:

@@ -67,6 +67,10 @@ class Lanes:
             return probe
         return replace(probe, vector=self.query_map(probe.vector))
 
+    def levelled(self, cosines: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the cosines of a turned probe as the encoder's calibration takes them."""
+        return cosines if self.query_map is None else self.query_map.level(cosines)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recalled:
@@ -126,7 +130,8 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
         if shares is not None:
             lexical[row] = shares[doc_ids]
         if probe.vector is not None and (aimed := turned[row].vector) is not None:
-            contracts[row] = _cosines(lanes.contracts, aimed, doc_ids=doc_ids, known=by_contract[row])
+            measured = _cosines(lanes.contracts, aimed, doc_ids=doc_ids, known=by_contract[row])
+            contracts[row] = lanes.levelled(measured)
             examples[row] = _cosines(lanes.examples, probe.vector, doc_ids=doc_ids, known=by_example[row])
         if (vote := votes[row]) is not None:
             _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)

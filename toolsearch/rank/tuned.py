@@ -4,6 +4,9 @@ The vector that is compared with the tools' definitions becomes
 
     q' = normalise(q + L (R q)),   L: dim x rank, R: rank x dim
 
+and its cosines c' count as slope * c' + offset: what is added to q makes all cosines smaller, and the encoder's
+calibration speaks of those of q.
+
 Example requests and past requests are compared with q itself, as they are requests too. A model is a function of the
 operator's log and nothing else: given the same model, tools that a principal cannot see change no byte of its answer.
 """
@@ -30,10 +33,14 @@ class QueryMap:
     Attributes:
         left: float64[dim, rank].
         right: float64[rank, dim].
+        slope: > 0, of the cosines of turned vectors.
+        offset: Likewise.
     """
 
     left: NDArray[np.float64]
     right: NDArray[np.float64]
+    slope: float = 1.0
+    offset: float = 0.0
 
     def __call__(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return float32[dim], a unit vector.
@@ -44,6 +51,10 @@ class QueryMap:
         turned = own + self.left @ (self.right @ own)
         norm = float(np.linalg.norm(turned))
         return vector if norm < _LEAST_NORM else (turned / norm).astype(np.float32)
+
+    def level(self, cosines: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return cosines of a turned vector as the calibration takes them: float64[n] in [-1, 1]; -1 stays."""
+        return np.where(cosines > -1.0, np.clip(self.slope * cosines + self.offset, -1.0, 1.0), -1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
