@@ -54,6 +54,8 @@ OPERATIONS = [
     ("POST", "/v1/why-not"),
     ("GET", "/v1/tools"),
     ("PUT", "/v1/tools"),
+    ("POST", "/v1/tools:import"),
+    ("GET", "/v1/sources"),
     ("GET", "/v1/tools/{ref}"),
     ("DELETE", "/v1/tools/{ref}"),
     ("PUT", "/v1/rules"),
