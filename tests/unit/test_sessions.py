@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -137,6 +138,14 @@ def test_explain_adds_nothing(index: ToolIndex) -> None:
         index.sessions.get("s1", principal=ANN)
 
 
+def test_the_documented_searches_work(index: ToolIndex) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sessions.md").read_text(encoding="utf-8")
+    names = {"index": index, "ann": ANN, "SearchRequest": SearchRequest}
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], names)
+    assert names["later"].session.id == "conversation-42"
+    assert names["later"].session.tools_hash
+
+
 # Pinned ------------------------------------------------------------------------------------------------------------
 
 
@@ -269,6 +278,9 @@ def test_an_index_for_reading_shows_sessions_and_begins_none(tmp_path: Path) -> 
             search(index, "weather of a city", k=1)
         with pytest.raises(IndexStateError, match="reading only"):
             index.sessions.open("s2", principal=ANN)
+        index._live.sessions._clock = lambda: datetime.now(UTC) + timedelta(days=2)
+        with pytest.raises(UnknownSession):
+            index.sessions.get("s1", principal=ANN)
 
 
 # Leaving -----------------------------------------------------------------------------------------------------------

@@ -73,7 +73,8 @@ class Shelf:
         if use is None:
             return None
         if self._clock() - use.last > self._idle:
-            self._drop({key: use})
+            if not self._registry.read_only:
+                self._drop({key: use})
             return None
         if kept is not None:
             return kept
