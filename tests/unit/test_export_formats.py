@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -306,3 +307,22 @@ def test_namespaces_group_the_tools_of_a_server() -> None:
     ]
     with pytest.raises(RequestError, match="has no namespaces"):
         exported(catalogue(hidden=False), format=F.ANTHROPIC, namespaces=True)
+
+
+def test_the_table_of_what_is_carried_is_that_of_the_docs() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
+    head, _, *rows = text.split("<!-- carried -->\n")[1].split("\n<!-- /carried -->")[0].splitlines()
+    formats = [F(cell.strip(" `")) for cell in head.strip("|").split("|")[1:]]
+    assert set(formats) == set(F) - {F.ANTHROPIC_REFERENCE}
+    shown = {}
+    for row in rows:
+        field, *cells = (cell.strip(" `") for cell in row.strip("|").split("|"))
+        shown[field] = {form: Carriage(cell) for form, cell in zip(formats, cells, strict=True)}
+    fields = [field for field in contract_fields() if not field.startswith(("access.", "provenance."))]
+    assert shown == {field: {form: carriage(field, format=form) for form in formats} for field in fields}
+
+
+def test_the_docs_name_every_format_and_every_kind_of_loss() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
+    assert all(f"| `{form.value}` |" in text for form in F)
+    assert all(f"| `{kind.value}` |" in text for kind in LossKind)

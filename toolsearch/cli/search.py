@@ -23,7 +23,7 @@ def search(
     detail: Annotated[str | None, typer.Option(help="name, signature or full.", show_default=False)] = None,
     shape: Annotated[
         str | None,
-        typer.Option("--format", help="native, openai, anthropic, anthropic_reference, mcp.", show_default=False),
+        typer.Option("--format", help="native, openai, anthropic, gemini, mcp ...", show_default=False),
     ] = None,
     token_budget: Annotated[int | None, typer.Option(help="Most tokens of definitions.", show_default=False)] = None,
     max_side_effect: Annotated[
