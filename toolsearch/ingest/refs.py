@@ -23,6 +23,8 @@ MAX_RESULT_DEPTH = 48
 _NAME_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 # Below these keys stand values, in which "$ref" is data.
 _VALUES = frozenset({"enum", "const", "default", "examples", "example"})
+# `dict` and `list` first: checks against an abstract class are slow.
+_CONTAINERS = (dict, list, tuple, Mapping)
 _ESCAPED = re.compile(r"~[01]")
 # Tried in turn until the result is small enough: a big schema loses its deepest levels, not its last properties.
 _DEPTHS = (MAX_REF_DEPTH, 6, 3, 2, 1)
@@ -106,7 +108,9 @@ def _has_ref(schema: Any) -> bool:
     pending = [schema]
     while pending:
         value = pending.pop()
-        if isinstance(value, Mapping):
+        if isinstance(value, str):
+            continue
+        if isinstance(value, dict | Mapping):
             if isinstance(value.get("$ref"), str):
                 return True
             pending.extend(value.values())
@@ -116,19 +120,19 @@ def _has_ref(schema: Any) -> bool:
 
 
 def _expand(node: Any, state: _Expansion, at: str, *, depth: int = 0, names: bool = False) -> Any:
+    if not isinstance(node, _CONTAINERS):
+        return node
     if len(state.active) > 1:
-        state.added += 1
+        state.added += len(node)
         if state.added > state.max_nodes and not state.last_try:
             raise _TooLarge
     if isinstance(node, list | tuple):
         return [_expand(value, state, f"{at}/{index}", depth=depth + 1) for index, value in enumerate(node)]
-    if not isinstance(node, Mapping):
-        return node
     if not names and isinstance(node.get("$ref"), str):
         return _follow(node, state, at, depth=depth)
     result = {}
     for key, value in node.items():
-        if key in _VALUES and not names:
+        if not isinstance(value, _CONTAINERS) or (key in _VALUES and not names):
             result[key] = value
         else:
             are_names = not names and key in _NAME_MAPS
