@@ -159,3 +159,12 @@ def test_a_failing_index_makes_no_server_stale(index: ToolIndex) -> None:
     following(garden, take, scenario)
     assert refs(index) == ["a/apples@1"]
     assert not index.sources()[0].stale
+
+
+def test_a_failure_is_told_once(index: ToolIndex) -> None:
+    garden = Garden(a=None)
+
+    async def scenario(rounds: asyncio.Queue[Followed]) -> None:
+        assert [(await rounds.get()).repeated for _ in range(3)] == [False, True, True]
+
+    following(garden, partial(import_readings, index), scenario)

@@ -86,7 +86,10 @@ def import_command(
                 progress=progress,
             )
         report = report.model_copy(update={"refused": (*named.refused, *report.refused)})
-        print(report.model_dump_json()) if as_json else _print_report(report)
+        if as_json:
+            print(report.model_dump_json(), flush=True)
+        else:
+            _print_report(report)
         if watch:
             _follow(partial(take, progress=None), live, trusted=trusted, timeout_s=timeout, as_json=as_json)
     if not report.whole:
@@ -119,6 +122,8 @@ def _follow(take: Take, servers: Sequence[UpstreamServer], *, trusted: bool, tim
 
     def tell(round_: Followed) -> None:
         report = round_.report
+        if round_.repeated:
+            return
         if as_json:
             print(report.model_dump_json(), flush=True)
         elif report.changed or report.refused or report.error:

@@ -33,11 +33,13 @@ class Followed:
     Attributes:
         report: What changed, or why nothing could be read.
         announced: Whether the server had said that its list changed.
+        repeated: Whether it failed as in the round before.
         seconds: From the announcement, or the start, until the change was searchable and on disk.
     """
 
     report: ServerReport
     announced: bool
+    repeated: bool
     seconds: float
 
 
@@ -62,17 +64,18 @@ async def follow_servers(
         servers: Which; each gets a connection that stays open.
         connector: How to connect.
         trusted: Whether hints of their definitions may lower an assumed risk.
-        on_round: Called after each import.
+        on_round: Called after each import; None = write what happened to the log.
         relist_s: Seconds after which a silent server is listed again.
         first_pause_s: Seconds before a server that failed is tried again.
     """
+    told = on_round or _log
+    failures: dict[str, str] = {}
 
     async def taken(reading: Reading, announced: bool, noticed: float) -> None:
         report = (await _finished(partial(take, [reading]))).servers[0]
-        followed = Followed(report=report, announced=announced, seconds=time.perf_counter() - noticed)
-        _log(followed)
-        if on_round is not None:
-            on_round(followed)
+        repeated = bool(report.error) and report.error == failures.get(report.server)
+        failures[report.server] = report.error
+        told(Followed(report=report, announced=announced, repeated=repeated, seconds=time.perf_counter() - noticed))
 
     async with asyncio.TaskGroup() as tasks:
         for server in servers:
@@ -142,6 +145,8 @@ async def _finished(call: Callable[[], T]) -> T:
 
 def _log(followed: Followed) -> None:
     report = followed.report
+    if followed.repeated:
+        return
     if report.error:
         _LOG.warning("%s; its last known tools stay, stale", report.error)
     elif report.changed or report.refused:
