@@ -82,6 +82,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ((), "--open"),
         (("a", "--open", "--end"), "exclude"),
         (("a", "--tool", "x"), "--refresh"),
+        (("a", "--detail", "full"), "--refresh"),
+        (("a", "--refresh", "--detail", "all"), "name, signature, full"),
         (("no spaces", "--open"), "write 1 to 128"),
     ],
 )

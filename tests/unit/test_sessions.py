@@ -440,6 +440,16 @@ def test_refresh_moves_what_it_is_told_to_in_its_place(index: ToolIndex) -> None
     assert index.sessions.refresh("s1", principal=ANN).changed == ()
 
 
+def test_refresh_completes_what_was_listed_in_part(index: ToolIndex) -> None:
+    search(index, "look up an order", k=1, detail="name")
+    search(index, "weather of a city", k=1, detail="name")
+    done = index.sessions.refresh("s1", [ORDERS_REF], detail=Detail.FULL, principal=ANN)
+    assert [tool.ref for tool in done.changed] == [ORDERS_REF]
+    assert [tool.detail for tool in done.session.tools] == ["full", "name"]
+    assert search(index, "look up an order", k=1).candidates[0].definition == done.session.tools[0].definition
+    assert index.sessions.refresh("s1", [ORDERS_REF], principal=ANN).changed == ()
+
+
 def test_refresh_knows_only_the_list(index: ToolIndex) -> None:
     search(index, "look up an order", k=1)
     index.add([NEW_ORDERS])

@@ -48,7 +48,9 @@ class SessionVerbs(Protocol):
     def end(self, session_id: str, *, principal: Principal) -> None:
         """End a session."""
 
-    def refresh(self, session_id: str, refs: Sequence[str] = (), *, principal: Principal) -> SessionRefresh:
+    def refresh(
+        self, session_id: str, refs: Sequence[str] = (), *, detail: Detail | None = None, principal: Principal
+    ) -> SessionRefresh:
         """Move tools to the revisions that are current now."""
 
 

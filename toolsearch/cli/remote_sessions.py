@@ -8,6 +8,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from toolsearch import Principal
+from toolsearch.query import Detail
 from toolsearch.result import SessionList, SessionRefresh
 
 
@@ -38,9 +39,11 @@ class RemoteSessions:
         """End a session."""
         self._send("DELETE", _path(session_id))
 
-    def refresh(self, session_id: str, refs: Sequence[str] = (), *, principal: Principal) -> SessionRefresh:
+    def refresh(
+        self, session_id: str, refs: Sequence[str] = (), *, detail: Detail | None = None, principal: Principal
+    ) -> SessionRefresh:
         """Move tools to the revisions that are current now."""
-        body = json.dumps({"refs": list(refs)})
+        body = json.dumps({"refs": list(refs), "detail": detail})
         return SessionRefresh.model_validate_json(self._send("POST", f"{_path(session_id)}/refresh", body))
 
 

@@ -11,6 +11,7 @@ from toolsearch.cli.connect import connected
 from toolsearch.errors import RequestError
 
 if TYPE_CHECKING:
+    from toolsearch.query import Detail
     from toolsearch.result import SessionList, SessionRefresh
 
 
@@ -24,6 +25,10 @@ def sessions(
     tool: Annotated[
         list[str] | None,
         typer.Option("--tool", help="With --refresh: only server/name@version; repeat.", show_default=False),
+    ] = None,
+    detail: Annotated[
+        str | None,
+        typer.Option(help="With --refresh: name, signature or full; without it as before.", show_default=False),
     ] = None,
     index: o.IndexOption = None,
     subject: o.SubjectOption = None,
@@ -40,8 +45,8 @@ def sessions(
         raise RequestError("--open, --end and --refresh exclude each other: give one of them", field="session")
     if session_id is None and not begin:
         raise RequestError("which session? give its id, or --open to begin one", field="session")
-    if tool and not refresh:
-        raise RequestError("--tool says what to refresh: give --refresh too", field="tool")
+    if (tool or detail) and not refresh:
+        raise RequestError("--tool and --detail say what to refresh: give --refresh too", field="refresh")
     who = o.principal_from(
         subject=subject, tenant=tenant, environment=environment, role=role, scope=scope, file=principal
     )
@@ -51,7 +56,7 @@ def sessions(
         if session_id is None or begin:
             answer = room.open(session_id, principal=on_behalf_of)
         elif refresh:
-            answer = room.refresh(session_id, tool or (), principal=on_behalf_of)
+            answer = room.refresh(session_id, tool or (), detail=_detail(detail), principal=on_behalf_of)
         elif end:
             room.end(session_id, principal=on_behalf_of)
         else:
@@ -63,6 +68,14 @@ def sessions(
         print(answer.model_dump_json())
     else:
         _print(answer)
+
+
+def _detail(given: str | None) -> Detail | None:
+    from toolsearch.query import Detail
+
+    if given is not None and given not in set(Detail):
+        raise RequestError(f"--detail {given!r}: write one of {', '.join(Detail)}", field="detail")
+    return None if given is None else Detail(given)
 
 
 def _print(answer: SessionList | SessionRefresh) -> None:

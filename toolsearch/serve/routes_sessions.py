@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Path, Response
 from fastapi.openapi.models import Example
 from pydantic import BaseModel, ConfigDict, Field
 
-from toolsearch.query import SessionId
+from toolsearch.query import Detail, SessionId
 from toolsearch.result import SessionList, SessionRefresh
 from toolsearch.serve.routes import ALWAYS, WITH_BODY, StrictRoute, answers, json_response
 from toolsearch.serve.schemas import GivenRef
@@ -32,6 +32,7 @@ class RefreshRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     refs: list[GivenRef] = Field(default=[], description="`server/name@version` of its list; none = all.")
+    detail: Detail | None = Field(default=None, description="How much of each definition; null = as much as before.")
 
 
 _OPEN_EXAMPLES = {"plain": Example(summary="A session of one conversation", value={"session": "conversation-42"})}
@@ -58,7 +59,11 @@ async def refresh_session(
 ) -> Response:
     """Move tools of a session to the revisions that are current now, and say what changed."""
     return json_response(
-        await call.read(lambda index: index.sessions.refresh(session_id, wanted.refs, principal=call.principal))
+        await call.read(
+            lambda index: index.sessions.refresh(
+                session_id, wanted.refs, detail=wanted.detail, principal=call.principal
+            )
+        )
     )
 
 

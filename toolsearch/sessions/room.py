@@ -69,12 +69,15 @@ class SessionRoom:
         with self._found(session_id, principal=principal) as (session, _):
             self._shelf.end(session.key)
 
-    def refresh(self, session_id: str, refs: Sequence[str] = (), *, principal: Principal) -> SessionRefresh:
-        """Move tools of a session to the revisions that are current now; place, name, format and detail stay.
+    def refresh(
+        self, session_id: str, refs: Sequence[str] = (), *, detail: Detail | None = None, principal: Principal
+    ) -> SessionRefresh:
+        """Move tools of a session to the revisions that are current now; their places, names and formats stay.
 
         Args:
             session_id: Of the session.
             refs: `server/name@version` of listed tools; none = all.
+            detail: How much of each definition from now on; None = as much as before.
             principal: Whose session it is.
 
         Raises:
@@ -84,7 +87,10 @@ class SessionRoom:
         with self._found(session_id, principal=principal) as (before, moment):
             gone = moment.leaving(before)
             session = before.changed(gone)
-            rows = [self._current(tool, session=session, moment=moment) for tool in _listed(session, refs)]
+            rows = [
+                self._current(tool, detail=detail or Detail(tool.detail), moment=moment, session_id=session_id)
+                for tool in _listed(session, refs)
+            ]
             moved = [row for row in rows if row != session.listed[row.ref]]
             after = self._shelf.put(before, [*gone, *moved], begin=False)
             return SessionRefresh(
@@ -130,15 +136,15 @@ class SessionRoom:
         state = self._live.state
         return Moment(state=state, principal=principal, view=state.views.of(principal), rollouts=self._live.rollouts)
 
-    def _current(self, tool: SessionTool, *, session: Session, moment: Moment) -> SessionTool:
+    def _current(self, tool: SessionTool, *, detail: Detail, moment: Moment, session_id: str) -> SessionTool:
         """Return the row of a listed tool with the revision that the session would get now."""
         contract = moment.contract(tool.ref)
         assert contract is not None  # what is not visible has left the list
-        newest = moment.revision(contract, session_id=session.key.session_id)
+        newest = moment.revision(contract, session_id=session_id)
         row = pinned(
             newest,
             format=DefinitionFormat(tool.format),
-            detail=Detail(tool.detail),
+            detail=detail,
             api_name=tool.api_name,
             adjacent=Catalogue(moment.state, moment.view).visible_adjacent(newest),
         )
