@@ -68,7 +68,7 @@ async def connect(
     Args:
         server: Which.
         timeout_s: Seconds for the start with the handshake, and for one answer.
-        **client_options: Callbacks and other fields of `mcp.Client`.
+        **client_options: Callbacks and other fields of `mcp.Client`, but for `message_handler`, which is taken.
 
     Raises:
         UpstreamError: If it cannot be started or reached, or does not speak MCP.
@@ -119,22 +119,18 @@ async def connect_to(
         **client_options,
     )
     fault: Exception | None = None
-    entered = False
     try:
         # Not anyio's scopes: the client keeps task groups open beyond this block.
         async with asyncio.timeout(timeout_s) as patience, client:
             patience.reschedule(None)
-            entered = True
             try:
                 yield Connection(
                     name=name, client=client, changed=changed, ended=ended, timeout_s=timeout_s, redacted=redacted
                 )
             except Exception as error:  # noqa: BLE001 - carried around the task groups, which would wrap it
                 fault = error
-    except Exception as error:
-        if fault is None and not entered:
+    except Exception as error:  # noqa: BLE001 - whatever the client raises, be it at the end, is the server's doing
+        if fault is None:
             fault = upstream_error(error, name=name, timeout_s=timeout_s, redacted=redacted, reason=reason)
-        elif fault is None:
-            raise
     if fault is not None:
         raise fault

@@ -13,6 +13,7 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 
 from toolsearch.errors import UpstreamError
 from toolsearch.upstream.connect import Connection
+from toolsearch.upstream.faults import upstream_error
 from toolsearch.upstream.listing import Listing, list_tools
 
 RELIST_S = 300.0
@@ -108,5 +109,9 @@ async def _listen(connection: Connection) -> None:
                 connection.changed.set()
     except (ListenNotSupportedError, MCPError):
         return  # older, or offers no subscriptions: messages and the regular listing remain
-    except (SubscriptionLost, TimeoutError) as error:
-        raise UpstreamError(f"lost its subscription: {type(error).__name__}", server=connection.name) from None
+    except SubscriptionLost:
+        raise UpstreamError("lost the subscription to its changes", server=connection.name) from None
+    except Exception as error:  # noqa: BLE001 - whatever a server provokes is the server's fault
+        raise upstream_error(
+            error, name=connection.name, timeout_s=connection.timeout_s, redacted=connection.redacted
+        ) from None
