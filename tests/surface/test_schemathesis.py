@@ -53,6 +53,7 @@ OPERATIONS = [
     ("POST", "/v1/explain"),
     ("POST", "/v1/why-not"),
     ("GET", "/v1/tools"),
+    ("GET", "/v1/export"),
     ("PUT", "/v1/tools"),
     ("POST", "/v1/tools:import"),
     ("GET", "/v1/sources"),
