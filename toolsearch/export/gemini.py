@@ -162,7 +162,7 @@ class _Writer:
         made: dict[str, Any] = {"type": type_.upper()}
         self._values(node, type_, path, made, notes)
         if (format_ := node.get("format")) is not None:
-            if format_ in GEMINI_FORMATS.get(type_, ()):
+            if isinstance(format_, str) and format_ in GEMINI_FORMATS.get(type_, ()):
                 made["format"] = format_
             else:
                 self._moved("format", format_, path, notes)
@@ -177,8 +177,9 @@ class _Writer:
             if key not in node:
                 continue
             values = node[key] if key == "enum" else [node[key]]
-            texts = [value for value in values if isinstance(value, str)] if isinstance(values, list | tuple) else []
-            if type_ != "string" or len(texts) + (None in values) != len(values):
+            values = values if isinstance(values, list | tuple) else ()
+            texts = [value for value in values if isinstance(value, str)]
+            if type_ != "string" or not values or len(texts) + (None in values) != len(values):
                 self._moved(key, node[key], path, notes)
                 continue
             made["enum"] = texts
@@ -195,7 +196,8 @@ class _Writer:
                 name: self.node(part, child(path, "properties", name), open_=open_) for name, part in properties.items()
             }
         required = node.get("required")
-        if isinstance(required, list | tuple) and (names := [name for name in required if name in properties]):
+        named = [name for name in required if isinstance(name, str)] if isinstance(required, list | tuple) else []
+        if names := [name for name in named if name in properties]:
             made["required"] = list(dict.fromkeys(names))
         if (further := node.get("additionalProperties")) is not None:
             if further in (True, False):
