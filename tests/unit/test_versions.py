@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.engine import ToolIndex
 from toolsearch.errors import RequestError, UnknownTool
 from toolsearch.query import Principal
+from toolsearch.store.contracts import apply_changes
+from toolsearch.store.database import Database
+from toolsearch.store.migrations import MIGRATIONS
+from toolsearch.store.registry import Registry
 from toolsearch.store.revisions import Action
 from toolsearch.versions.change import ChangeKind
 from toolsearch.versions.policy import Measure, QuarantinePolicy
@@ -21,6 +26,7 @@ from toolsearch.versions.rollout import in_rollout
 from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
 
 ANN, ADMIN = Principal(subject="ann"), Principal(subject="root", roles=(ADMIN_ROLE,))
+T0 = datetime(2026, 9, 17, tzinfo=UTC)
 REF = ToolRef("shop", "orders.get", 1)
 
 
@@ -305,3 +311,78 @@ def test_a_share_is_that_share_of_sessions_and_another_one_for_each_tool() -> No
     others = {each for each in ids if in_rollout(each, ref="shop/orders.list@1", share=0.1)}
     assert 320 < len(inside) < 480
     assert 10 < len(inside & others) < 80
+
+
+def test_a_step_that_fails_leaves_nothing(index: ToolIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    propose(index, STRICTER)
+    before = (told(index), index.versions.pending(), index.status().generation)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("boom")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("toolsearch.store.revisions._note", fail)
+        for step in (
+            lambda: index.versions.approve("orders.get"),
+            lambda: index.versions.approve("orders.get", share=0.5),
+            lambda: index.versions.reject("orders.get"),
+            lambda: index.add([PROSE]),
+            lambda: index.remove(["orders.get"]),
+        ):
+            with pytest.raises(RuntimeError, match="boom"):
+                step()
+    assert (told(index), index.versions.pending(), index.status().generation) == before
+    assert index._live.rollouts == {}
+    index.versions.approve("orders.get")
+    assert serves(index, STRICTER)
+
+
+def test_answers_are_the_same_with_and_without_hidden_tools() -> None:
+    rules = RuleBook.model_validate(
+        {"rules": [{"id": "shop", "effect": "allow", "reason": "open", "tools": {"servers": ["shop"]}}]}
+    )
+    hidden = ToolContract.model_validate({"identity": {"name": "orders.get", "server": "vault"}})
+
+    def answers(*, with_hidden: bool) -> list[str]:
+        with ToolIndex.create(None, rules=rules, encoder="hashed") as made:
+            if with_hidden:
+                made.add([hidden])
+                made.versions.propose([hidden.model_copy(update={"access": STABLE.access})], author="vault")
+            made.add([STABLE])
+            if with_hidden:
+                made.remove(["vault/orders.get"])
+                made.add([hidden])
+            made.add([PROSE])
+            lines = made.versions.history("orders.get", principal=ANN)
+            shown = [line.model_dump_json(exclude={"at"}) for line in lines]
+            shown.append(made.versions.diff("orders.get", STABLE, principal=ANN).model_dump_json())
+            for ask in (
+                lambda: made.versions.history("vault/orders.get", principal=ANN),
+                lambda: made.versions.diff("vault/orders.get", STABLE, principal=ANN),
+                lambda: made.versions.diff(f"vault/orders.get@1@{hidden.fingerprint}", STABLE, principal=ANN),
+            ):
+                with pytest.raises(UnknownTool) as error:
+                    ask()
+                shown.append(str(error.value))
+            return shown
+
+    assert answers(with_hidden=True) == answers(with_hidden=False)
+
+
+def test_contents_from_before_there_were_revisions_have_a_history(tmp_path: Path) -> None:
+    path = tmp_path / "r.duckdb"
+    old = Database.open(path)
+    with old.transaction() as connection:
+        MIGRATIONS[0](connection)
+        MIGRATIONS[1](connection)
+        connection.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
+        connection.execute("INSERT INTO schema_version VALUES (2)")
+        apply_changes(connection, upserts=[STABLE], removals=[], at=T0)
+        apply_changes(connection, upserts=[PROSE], removals=[], at=T0 + timedelta(hours=1))
+    old.close()
+    with Registry.open(path) as registry:
+        events = registry.events(server="shop", name="orders.get")
+    assert [(each.action, each.fingerprint, each.author, each.at) for each in events] == [
+        (Action.ADD, STABLE.fingerprint, "unknown", T0),
+        (Action.REPLACE, PROSE.fingerprint, "unknown", T0 + timedelta(hours=1)),
+    ]

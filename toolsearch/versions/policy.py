@@ -55,6 +55,10 @@ class QuarantinePolicy(Frozen):
         description="Kind of change -> at least this, whatever its class.",
     )
 
+    def holding_for(self, contract: ToolContract) -> QuarantinePolicy:
+        """Return the policy that holds for a definition: this one, or `trusting()` where it spares its source."""
+        return self.trusting() if self.spare_trusted and contract.provenance.trusted else self
+
     @classmethod
     def trusting(cls) -> QuarantinePolicy:
         """Return the policy of a reviewed source: everything passes, what may shift choices is marked."""
@@ -90,8 +94,7 @@ def judge(
         policy: The policy.
         findings: What in the proposed contract speaks to the model.
     """
-    if policy.spare_trusted and contract.provenance.trusted:
-        policy = QuarantinePolicy.trusting()
+    policy = policy.holding_for(contract)
     by_class: Mapping[ChangeClass, Measure] = {
         ChangeClass.SAFE: policy.safe,
         ChangeClass.BEHAVIOUR: policy.behaviour,

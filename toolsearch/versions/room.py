@@ -20,7 +20,7 @@ from toolsearch.store.revisions import MAKES_CURRENT, Step
 from toolsearch.versions.decide import plan_approval, plan_rejection, plan_rollback
 from toolsearch.versions.diff import ToolDiff, diff_tools
 from toolsearch.versions.lookup import known_tool, lines, situation_of
-from toolsearch.versions.policy import QuarantinePolicy
+from toolsearch.versions.policy import Measure, QuarantinePolicy
 from toolsearch.versions.propose import Proposal, Sorted, sort_out
 from toolsearch.versions.records import Pending, PendingReport, ProposalReport, Revision, RolloutShare
 from toolsearch.visibility.rules import ADMIN_ROLE
@@ -108,10 +108,14 @@ class VersionRoom:
         Raises:
             ContractError: If one ref is given twice with different content; nothing is changed.
         """
-        wanted = by_ref(contracts)
+        wanted, rules = by_ref(contracts), policy or QuarantinePolicy()
         catalog = self._live.state.snapshot.contracts
         there = dict(zip(catalog.refs, catalog.fingerprints, strict=True))
-        fresh = [each for ref, each in wanted.items() if there.get(ref) != each.fingerprint]
+        doubtful = [
+            each
+            for ref, each in wanted.items()
+            if there.get(ref) != each.fingerprint and rules.holding_for(each).poisoned is not Measure.PASS
+        ]
         proposal = Proposal(
             contracts=wanted,
             servers=servers,
@@ -119,13 +123,13 @@ class VersionRoom:
             author=author,
             reason=reason,
             # Before the lock is taken: it reads every text, and depends on names only of what is there.
-            findings=flagged(fresh, beside=(each for each in catalog if each.ref not in wanted)) if fresh else {},
+            findings=flagged(doubtful, beside=(each for each in catalog if each.ref not in wanted)) if doubtful else {},
         )
         sorted_out = Sorted()
 
         def plan() -> Step:
             nonlocal sorted_out
-            sorted_out = sort_out(proposal, situation_of(self._live), policy=policy or QuarantinePolicy(), at=_now())
+            sorted_out = sort_out(proposal, situation_of(self._live), policy=rules, at=_now())
             return sorted_out.step(proposal)
 
         changes = self._live.take(plan, progress=progress)
