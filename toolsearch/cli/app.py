@@ -18,6 +18,7 @@ from toolsearch.cli.approve import approve
 from toolsearch.cli.bench import bench
 from toolsearch.cli.decisions import decisions
 from toolsearch.cli.diff import diff
+from toolsearch.cli.enrich import enrich
 from toolsearch.cli.eval import eval_cases
 from toolsearch.cli.explain import explain
 from toolsearch.cli.export import export
@@ -64,6 +65,7 @@ app.command()(train)
 app.command()(models)
 app.command()(export)
 app.command()(lint)
+app.command()(enrich)
 app.command()(sessions)
 app.command()(diff)
 app.command()(history)
