@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from toolsearch.contract import ToolContract
+from toolsearch.export import export
 from toolsearch.export.arguments import without_nulls
 from toolsearch.export.limits import ANTHROPIC_STRICT, OPENAI_STRICT, StrictSubset, plain_pattern
 from toolsearch.export.losses import LossKind
+from toolsearch.export.shapes import STRICT_FORMATS
 from toolsearch.export.strict import StrictSchema, strict_schema
+from toolsearch.query import DefinitionFormat
 
 
 def obj(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:
@@ -260,3 +264,23 @@ def test_nulls_that_mean_not_given_are_taken_out_before_the_call() -> None:
 def test_strict_schemas_do_not_depend_on_anything_but_the_schema() -> None:
     once, again = openai(TREE), openai(json.loads(json.dumps(TREE)))
     assert json.dumps(once.schema) == json.dumps(again.schema)
+
+
+@pytest.mark.parametrize("key", ["properties", "items", "anyOf", "allOf"])
+@pytest.mark.parametrize("format_", list(DefinitionFormat))
+def test_schemas_nested_deeper_than_writers_follow_are_written_all_the_same(
+    key: str, format_: DefinitionFormat
+) -> None:
+    node: dict[str, Any] = {"type": "string"}
+    for _ in range(90):
+        inner = {"properties": {"a": node}, "items": node, "anyOf": [node], "allOf": [node]}[key]
+        node = {key: inner}
+    contract = ToolContract.model_validate(
+        {
+            "identity": {"name": "deep"},
+            "input": {"schema": {"type": "object", "properties": {"x": node}, "allOf": [node]}},
+        }
+    )
+    strict = format_ in STRICT_FORMATS
+    assert export(contract, format=format_, api_name="deep", strict=strict).definition
+    assert export(contract, format=format_, api_name="deep").definition

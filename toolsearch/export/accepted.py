@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolsearch.export.losses import LossKind, LossLog
-from toolsearch.export.nodes import merged, spelled
+from toolsearch.export.nodes import MAX_DEPTH, merged, spelled
 
 _CHOICES = ("anyOf", "oneOf", "allOf")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -14,7 +14,7 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 _NODES = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 
 
-def without_root_choice(schema: dict[str, Any], *, log: LossLog) -> tuple[dict[str, Any], list[str]]:
+def without_root_choice(schema: dict[str, Any], *, log: LossLog, depth: int = 0) -> tuple[dict[str, Any], list[str]]:
     """Return the schema as one plain object, and sentences for the tool's description that tell the choice.
 
     The properties of all alternatives become properties that may be given.
@@ -27,7 +27,7 @@ def without_root_choice(schema: dict[str, Any], *, log: LossLog) -> tuple[dict[s
         if key not in schema:
             continue
         parts = [part for part in schema[key] if isinstance(part, Mapping)] if isinstance(schema[key], list) else []
-        if key == "allOf" and (joined := merged([made, *parts])) is not None:
+        if key == "allOf" and depth < MAX_DEPTH and (joined := merged([made, *parts])) is not None:
             made = joined
             log.add("/allOf", LossKind.CHANGED, "allOf is written as one schema")
             continue
@@ -40,24 +40,24 @@ def without_root_choice(schema: dict[str, Any], *, log: LossLog) -> tuple[dict[s
         sentences.append(_choice(key, schema[key]))
         log.add(f"/{key}", LossKind.MOVED, sentences[-1])
     # A joined part may bring a choice of its own.
-    again, more = without_root_choice({**made, "type": "object"}, log=log)
+    again, more = without_root_choice({**made, "type": "object"}, log=log, depth=depth + 1)
     return again, [*sentences, *more]
 
 
-def with_items(node: Any) -> Any:
+def with_items(node: Any, *, depth: int = 0) -> Any:
     """Return a schema in which every array states its items; `{}` takes any, as an array without them does."""
-    if not isinstance(node, dict):
+    if not isinstance(node, dict) or depth > MAX_DEPTH:
         return node
     made = node
     for key, value in node.items():
         changed: Any = value
         if key in _MAPS and isinstance(value, dict):
-            changed = _same({name: with_items(part) for name, part in value.items()}, value)
+            changed = _same({name: with_items(part, depth=depth + 1) for name, part in value.items()}, value)
         elif key in _LISTS and isinstance(value, list):
-            parts = [with_items(part) for part in value]
+            parts = [with_items(part, depth=depth + 1) for part in value]
             changed = value if all(part is old for part, old in zip(parts, value, strict=True)) else parts
         elif key in _NODES:
-            changed = with_items(value)
+            changed = with_items(value, depth=depth + 1)
         if changed is not value:
             made = {**made, key: changed}
     type_ = node.get("type")

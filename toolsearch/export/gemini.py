@@ -21,6 +21,7 @@ from toolsearch.export.nodes import (
     only_of,
     spelled,
     target_of,
+    too_deep,
     types_of,
     with_notes,
 )
@@ -75,7 +76,7 @@ class _Writer:
 
     def node(self, given: Any, path: str, *, open_: tuple[str, ...]) -> dict[str, Any]:
         self.nodes += 1
-        if self.nodes > MAX_NODES:
+        if self.nodes > MAX_NODES or too_deep(path):
             self.log.add(path, LossKind.CHANGED, "the schema is too large: an object without stated properties")
             return {"type": "OBJECT"}
         node, open_ = self._resolved(given if isinstance(given, Mapping) else {}, path, open_)
@@ -118,6 +119,9 @@ class _Writer:
                 open_ = (*open_, pointer)
                 node = {**target, **rest}
                 continue
+            if too_deep(path):
+                self.log.add(child(path, "allOf"), LossKind.LEFT_OUT, "is nested too deep")
+                return {key: value for key, value in node.items() if key != "allOf"}, open_
             parts = node["allOf"] if isinstance(node["allOf"], list | tuple) else ()
             rest = {key: value for key, value in node.items() if key != "allOf"}
             flat: list[Mapping[str, Any]] = [rest]

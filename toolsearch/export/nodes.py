@@ -15,6 +15,9 @@ TOOLING = frozenset({"$schema", "$id", "$comment", "$anchor", "$defs", "definiti
 MAX_NODES = 20_000
 """Schema nodes that a writer makes of one tool before it gives up: references can multiply without end."""
 
+MAX_DEPTH = 64
+"""Schema nodes inside one another that a writer follows; real tools stay below 20."""
+
 _BY_KEYWORD = {
     "properties": "object",
     "additionalProperties": "object",
@@ -44,6 +47,11 @@ _TYPED = frozenset().union(*_FITS.values())
 def child(path: str, *keys: str | int) -> str:
     """Return the JSON pointer one or more steps further (RFC 6901)."""
     return path + "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def too_deep(path: str) -> bool:
+    """Tell whether a JSON pointer leads deeper than a writer follows; a node is at most two steps below its parent."""
+    return path.count("/") > 2 * MAX_DEPTH
 
 
 def target_of(root: Mapping[str, Any], pointer: str) -> Any:

@@ -23,6 +23,7 @@ from toolsearch.export.nodes import (
     only_of,
     spelled,
     target_of,
+    too_deep,
     types_of,
     with_notes,
 )
@@ -89,6 +90,8 @@ class _Writer:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise _NotStrict(path, f"has more than {MAX_NODES} parts once its references are written out")
+        if too_deep(path):
+            raise _NotStrict(path, "is nested too deep")
         if not isinstance(given, Mapping):
             raise _NotStrict(path, "takes any value" if given is not False else "takes no value")
         node, open_, again = self._resolved(given, path, open_)
@@ -114,6 +117,8 @@ class _Writer:
     ) -> tuple[Mapping[str, Any], tuple[str, ...], str | None]:
         """Return the node without `$ref` and `allOf`, and the definition to refer to where it contains itself."""
         while "$ref" in node or "allOf" in node:
+            if too_deep(path):
+                raise _NotStrict(path, "is nested too deep")
             if "$ref" in node:
                 pointer = node["$ref"]
                 target = target_of(self.root, pointer) if isinstance(pointer, str) else None
