@@ -3,6 +3,7 @@
 Positive text (what the tool is for) and negative text (what it is not for) never mix: `does_not`,
 `do_not_use_when` and `adjacent_tools` name the business of *other* tools, so a word of theirs must not lift
 this one. Examples are requests, not descriptions: they are embedded apart, as vectors of their own.
+Only named fields of the contract are read, and characters that nobody sees are left out of all of them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from toolsearch.analysis.characters import strip_invisible
 from toolsearch.analysis.identifiers import identifier_words
 from toolsearch.contract import ToolContract
 
@@ -91,12 +93,12 @@ def parameter_names(contract: ToolContract) -> tuple[str, ...]:
 
 def _positive_text(contract: ToolContract) -> str:
     identity = contract.identity
-    name = " ".join(identifier_words(identity.name)) or identity.name
+    name = " ".join(identifier_words(strip_invisible(identity.name))) or identity.name
     names = [name.lower(), identity.title, *identity.aliases]
     parameters = [" ".join(identifier_words(part)) for part in parameter_names(contract)]
     parts = {
         "head": "; ".join(_distinct(names)),
-        "does": " ".join(contract.capability.does.split()),
+        "does": " ".join(strip_invisible(contract.capability.does).split()),
         "use_when": " ".join(_distinct(contract.selection.use_when)),
         "parameters": ", ".join(_distinct(parameters)),
     }
@@ -172,5 +174,5 @@ def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts without surrounding white space, empty ones and repetitions dropped, order kept."""
-    return tuple(dict.fromkeys(text for raw in texts if (text := raw.strip())))
+    """Return the texts without what nobody sees and without surrounding white space, empty and repeated ones dropped."""
+    return tuple(dict.fromkeys(text for raw in texts if (text := strip_invisible(raw).strip())))
