@@ -115,6 +115,17 @@ def test_several_types_become_alternatives_with_their_own_constraints() -> None:
     }
 
 
+def test_null_is_one_alternative_however_it_is_said() -> None:
+    for node in ({"type": ["string", "integer"], "nullable": True}, {"type": ["string", "integer", "null"]}):
+        alternatives = made(obj({"a": node}))["properties"]["a"]["anyOf"]
+        assert [part["type"] for part in alternatives] == ["string", "integer", "null"]
+
+
+def test_a_recursion_that_says_more_is_refused() -> None:
+    more = obj({"a": {"$ref": "#", "properties": {"b": {"type": "string"}}}}, "a")
+    assert "contains itself (#) and says more of it" in refusal(openai(more))
+
+
 def test_all_of_is_joined_or_refused() -> None:
     parts = [obj({"a": {"type": "string"}}, "a"), obj({"b": {"type": "integer"}}, "b")]
     node = made(obj({"x": {"allOf": parts}}, "x"))["properties"]["x"]

@@ -8,7 +8,7 @@ from typing import Any
 from toolsearch.contract import ToolContract
 from toolsearch.export.accepted import with_items, without_root_choice
 from toolsearch.export.limits import LIMITS
-from toolsearch.export.losses import LossKind, LossLog
+from toolsearch.export.losses import LossLog
 from toolsearch.export.schemas import full_schema, signature_schema
 from toolsearch.export.strict import strict_schema
 from toolsearch.query import DefinitionFormat, Detail
@@ -75,7 +75,3 @@ class Draft:
         if self.detail is not Detail.FULL or not isinstance(schema, dict) or schema.get("type") != "object":
             return None
         return schema
-
-    def left_out(self, path: str, text: str) -> None:
-        """Note that the format has no place for something."""
-        self.log.add(path, LossKind.LEFT_OUT, text)

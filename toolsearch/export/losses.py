@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -86,9 +85,4 @@ class LossLog:
 
     def of(self, ref: str) -> tuple[Loss, ...]:
         """Return what was noted, as losses of one tool."""
-        return losses_of(ref, self.entries)
-
-
-def losses_of(ref: str, entries: Iterable[SchemaLoss]) -> tuple[Loss, ...]:
-    """Return schema losses as losses of one tool."""
-    return tuple(Loss(ref=ref, path=entry.path, kind=entry.kind, text=entry.text) for entry in entries)
+        return tuple(Loss(ref=ref, path=entry.path, kind=entry.kind, text=entry.text) for entry in self.entries)

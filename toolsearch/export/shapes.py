@@ -18,6 +18,7 @@ from toolsearch.export.limits import LIMITS
 from toolsearch.export.losses import Exported, LossKind
 from toolsearch.export.mcp import mcp_definition
 from toolsearch.export.native import native_definition
+from toolsearch.export.nodes import child
 from toolsearch.export.openai import openai_definition, openai_responses_definition
 from toolsearch.query import DefinitionFormat, Detail
 
@@ -157,4 +158,4 @@ def _note_refusals(draft: Draft) -> None:
     for name in properties:
         if not re.fullmatch(limits.parameter_name, name):
             text = f"the API takes no parameter named {name[:100]!r}, only {limits.parameter_name}"
-            draft.log.add(f"/properties/{name}", LossKind.REFUSED, text)
+            draft.log.add(child("/properties", name), LossKind.REFUSED, text)

@@ -101,7 +101,7 @@ class _Writer:
             made = {"$ref": f"#/$defs/{again}" if again else "#"}
         elif branches := self._branches(node, path, notes):
             made = {"anyOf": [self.node(part, at, open_=open_) for at, part in branches]}
-            if node.get("nullable") is True:
+            if node.get("nullable") is True and not accepts_null(made):
                 made = nullable(made)
         else:
             made = self._typed(node, path, notes, open_=open_)
@@ -126,6 +126,8 @@ class _Writer:
                     raise _NotStrict(path, f"refers to {str(pointer)[:100]!r}, which is not part of the schema")
                 rest = {key: value for key, value in node.items() if key != "$ref"}
                 if pointer in open_:
+                    if rest.keys() & (_STRUCTURE - {"title", "description"}):
+                        raise _NotStrict(path, f"contains itself ({pointer}) and says more of it")
                     return rest, open_, self._definition(pointer, path)
                 open_ = (*open_, pointer)
                 node = {**target, **rest}
