@@ -84,6 +84,7 @@ def compose(
     trace_id: str,
     exposed: Exposed,
     missed: Sequence[Scored],
+    confidence: float,
     always_on: Sequence[int],
     catalogue: Catalogue,
     turn: Turn | None = None,
@@ -95,6 +96,7 @@ def compose(
         trace_id: Of this search.
         exposed: What is offered and what is held back.
         missed: Documents below the floor, best first; told only when nothing is offered.
+        confidence: How likely the best tool fits.
         always_on: DocIds listed apart.
         catalogue: The visible view.
         turn: Of the session that the request continues; what that holds is handed out as it was.
@@ -115,6 +117,7 @@ def compose(
         catalog_version=catalogue.view.catalog_version,
         tools_hash=_tools_hash([*fixed, *(offer for _, offer in offered)]),
         outcome=outcome,
+        confidence=round(confidence, 6),
         visible_tools=catalogue.view.docs.count,
         candidates=candidates,
         always_on=tuple(

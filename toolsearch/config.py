@@ -12,7 +12,7 @@ from toolsearch.query import SIGNAL_NAMES, SignalName
 DEFAULT_ENCODER = "bundled"
 """Name for `toolsearch.embed.catalog.load_encoder` where none is given."""
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the snapshot folder. Another number cannot be opened."""
 
 
@@ -26,7 +26,7 @@ class Bm25Parameters:
         fields: Field name -> weight, > 0; a field that is not named is not indexed.
     """
 
-    k1: float = 2.0
+    k1: float = 1.2
     b: float = 0.6
     fields: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType(
@@ -38,6 +38,7 @@ class Bm25Parameters:
                 "use_when": 1.0,
                 "examples": 2.0,
                 "parameters": 1.0,
+                "returns": 1.0,
                 "tags": 1.0,
                 "domain": 1.0,
             }
@@ -82,7 +83,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             weights=MappingProxyType(
                 {
                     "semantic": 0.50,
-                    "lexical": 0.40,
+                    "lexical": 0.60,
                     "experience": 0.10,
                     "input_readiness": 0.20,
                     "reliability": 0.08,
@@ -128,6 +129,7 @@ class SearchLimits:
         depth: Documents each recall lane may bring.
         relevance_floor: Relevance in [0, 1] below which a tool does not fit the request.
         words_floor: The same where only words were compared: shares of unknown words run lower.
+        min_confidence: Confidence in [0, 1] that any tool fits, below which none is offered.
         few: Candidates when the intent is clear.
         many: Candidates when several clauses or read-only tools must be combined.
         writes: Write tools offered at once.
@@ -144,6 +146,7 @@ class SearchLimits:
     depth: int = 50
     relevance_floor: float = 0.15
     words_floor: float = 0.18
+    min_confidence: float = 0.1
     few: int = 5
     many: int = 8
     writes: int = 2

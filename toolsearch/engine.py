@@ -17,7 +17,8 @@ from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import LexicalBackend
 from toolsearch.index.view import View
 from toolsearch.query import MAX_QUERY_CHARS, Principal, SearchRequest
-from toolsearch.rank.diversify import diversify
+from toolsearch.rank.confidence import confidence
+from toolsearch.rank.diversify import diversify, in_covering_order
 from toolsearch.rank.evidence import Situation, clause_answers
 from toolsearch.rank.expose import expose, situation_size
 from toolsearch.rank.extract import RequestFacts
@@ -49,11 +50,13 @@ class Ranked:
         intent: The reading of the request.
         scored: Documents, best first.
         by_meaning: Whether the vector lane took part.
+        confidence: How likely the best of them fits, in [0, 1].
     """
 
     intent: Intent
     scored: list[Scored]
     by_meaning: bool
+    confidence: float
 
 
 class ToolIndex(Upkeep):
@@ -91,8 +94,9 @@ class ToolIndex(Upkeep):
         ranked = self._rank(request, state=state, view=view.without(always_on), principal=principal, watch=watch)
         clauses = len(ranked.intent.clauses)
         with watch.time("diversify"):
+            fits = ranked.confidence >= self._limits.min_confidence
             chosen = diversify(
-                ranked.scored,
+                ranked.scored if fits else (),
                 likeness=lambda doc_id: state.features[doc_id].likeness,
                 size=situation_size(k=request.k, clauses=clauses, limits=self._limits),
                 clauses=clauses,
@@ -106,6 +110,7 @@ class ToolIndex(Upkeep):
                 trace_id=trace_id,
                 exposed=exposed,
                 missed=ranked.scored,
+                confidence=ranked.confidence,
                 always_on=always_on,
                 catalogue=Catalogue(state, view),
                 turn=turn,
@@ -163,6 +168,7 @@ class ToolIndex(Upkeep):
                 weights=weights,
                 also=(*named, *also),
                 adjacent=state.adjacent,
+                names=lambda doc_id: state.features[doc_id].name,
             )
         with watch.time("rerank"):
             situation = Situation(
@@ -185,10 +191,12 @@ class ToolIndex(Upkeep):
             )
             size = max(pool, POOL_LEAST, POOL_FACTOR * (request.k or self._limits.many))
             scored = score_pool(situation, size=size, also=also, profile=profile, weights=weights)
-        return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke)
+            bank = self._live.no_tool if probes[0].vector is not None else None
+            sure = confidence(scored, probes=probes, recalled=recalled, encoder=state.encoder, bank=bank)
+        return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke, confidence=sure)
 
     def rank(self, request: SearchRequest | str, *, principal: Principal, depth: int = 100) -> list[tuple[str, float]]:
-        """Return refs and scores, best first, before diversity, floors and sizes: for evaluation.
+        """Return refs and scores in covering order, before folding, floors and sizes: for evaluation.
 
         Args:
             request: What the user wants.
@@ -198,7 +206,8 @@ class ToolIndex(Upkeep):
         asked, state = _request(request), self._live.state
         view = state.views.of(_narrowed(asked, principal))
         ranked = self._rank(asked, state=state, view=view, principal=principal, watch=Stopwatch(), pool=depth)
-        return [(state.columns.refs[item.doc_id], item.score) for item in ranked.scored[:depth]]
+        ordered = in_covering_order(ranked.scored, scored=lambda item: item, clauses=len(ranked.intent.clauses))
+        return [(state.columns.refs[item.doc_id], item.score) for item in ordered[:depth]]
 
     def lint(self, *, principal: Principal, options: LintOptions | None = None) -> LintReport:
         """Return what is to be mended in the visible contracts.

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from toolsearch.index.snapshot import Embed, Snapshot, build_snapshot
 from toolsearch.memory import Memory, experience_row
 from toolsearch.models import Models
 from toolsearch.query import Outcome, OutcomeStatus, PastRequest
+from toolsearch.rank.confidence import no_tool_requests
 from toolsearch.rank.tuned import Tuned
 from toolsearch.sessions.shelf import Shelf
 from toolsearch.state import IndexState, make_state, refs_of, with_experience, with_rules, with_tuned
@@ -174,6 +176,11 @@ class LiveIndex:
         live.models.load()
         return live
 
+    @cached_property
+    def no_tool(self) -> NDArray[np.float32]:
+        """Return float32[n, dim], the vectors of requests that need no tool; kept in the registry as documents' are."""
+        return self._embed(no_tool_requests())
+
     def apply(
         self,
         upserts: Sequence[ToolContract],
@@ -240,6 +247,7 @@ class LiveIndex:
             if not snapshot.vectors_ready:
                 self._swap(snapshot.contracts, generation=snapshot.generation, embed=self._embed)
             if self.root is not None and self._written != self.state.snapshot.generation:
+                _ = self.no_tool  # with the first snapshot, so that no search has to wait for it
                 write_snapshot(self.state.snapshot, self.root)
                 self._written = self.state.snapshot.generation
 

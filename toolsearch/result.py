@@ -172,6 +172,9 @@ class CandidateSet(Frozen):
     catalog_version: str = Field(description="Hash of the visible view: changes when a visible contract does.")
     tools_hash: str = Field(description="Hash of the tools handed out, in order.")
     outcome: OutcomeKind
+    confidence: float = Field(
+        default=0.0, ge=0, le=1, description="How likely the best tool fits; below `min_confidence` none is offered."
+    )
     visible_tools: int = Field(ge=0)
     candidates: tuple[Candidate, ...] = ()
     always_on: tuple[AlwaysOn, ...] = ()

@@ -81,6 +81,7 @@ class _Observed:
     ranked: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     answers: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     refused: dict[str, bool] = field(default_factory=dict)
+    confidence: dict[str, float] = field(default_factory=dict)
     timings: list[Mapping[str, float]] = field(default_factory=list)
 
 
@@ -184,12 +185,14 @@ def _ask(
         except ValidationError:
             # The engine refuses it as no request at all (a lone control character, say): nothing was offered.
             observed.refused[query.id], observed.answers[query.id], observed.ranked[query.id] = True, (), ()
+            observed.confidence[query.id] = 0.0
             continue
         # The search first: the ranked list then finds the request's vector remembered, and the timings are real.
         answer = index.search(request, principal=PRINCIPAL)
         ranked = index.rank(request, principal=PRINCIPAL, depth=RANK_DEPTH)
         observed.timings.append(answer.timings_ms)
         observed.refused[query.id] = answer.outcome is OutcomeKind.NO_TOOL
+        observed.confidence[query.id] = answer.confidence
         observed.answers[query.id] = tuple((by_ref[tool.ref], tool.score) for tool in answer.candidates)
         observed.ranked[query.id] = tuple((by_ref[ref], score) for ref, score in ranked)
         if progress is not None:
@@ -216,7 +219,9 @@ def _report(
 ) -> ModeReport:
     system = f"toolsearch {mode}"
     run, answers = Run(system, observed.ranked), Run(system, observed.answers)
-    result, scores = system_result(qrels, run, answers=answers, refused=observed.refused, seed=seed)
+    result, scores = system_result(
+        qrels, run, answers=answers, refused=observed.refused, confidence=observed.confidence, seed=seed
+    )
     circumstances = {
         "settings": {**settings, "mode": str(mode)},
         "environment": environment(),

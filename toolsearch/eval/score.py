@@ -96,6 +96,7 @@ def system_result(
     *,
     answers: Run | None = None,
     refused: Mapping[str, bool] | None = None,
+    confidence: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> tuple[SystemResult, Scores]:
     """Return the record of a run, whoever made it, and the scores it is made of.
@@ -107,6 +108,7 @@ def system_result(
         run: The ranking of each query; its system names the record.
         answers: The answer sets, where a system gives those beside its ranking.
         refused: Query id -> whether the system answered that no tool fits; None = it cannot.
+        confidence: Query id -> how sure the system is that any tool fits; None = its best score says so.
         seed: Seed of the intervals.
     """
     scores = score_queries(qrels, run, answers=answers)
@@ -120,7 +122,7 @@ def system_result(
         tools=len(qrels.tool_ids),
         queries=len(qrels.queries),
         metrics=measures(scores, seed=seed),
-        refusal=refusal_figures(qrels, run, refused=refused),
+        refusal=refusal_figures(qrels, run, refused=refused, confidence=confidence),
     )
     return result, scores
 
@@ -143,7 +145,13 @@ def measures(scores: Scores, *, seed: int = 0) -> dict[str, dict[str, Measure]]:
     return table
 
 
-def refusal_figures(qrels: Qrels, run: Run, *, refused: Mapping[str, bool] | None = None) -> RefusalFigures | None:
+def refusal_figures(
+    qrels: Qrels,
+    run: Run,
+    *,
+    refused: Mapping[str, bool] | None = None,
+    confidence: Mapping[str, float] | None = None,
+) -> RefusalFigures | None:
     """Return how well a system tells requests without a tool from the others; None where there is nothing to tell.
 
     Without requests of one sort only the figures of the other are there.
@@ -151,6 +159,7 @@ def refusal_figures(qrels: Qrels, run: Run, *, refused: Mapping[str, bool] | Non
     Args:
         qrels: The labels; queries of kind `none` need no tool.
         run: The ranking of each query; its best score is what a floor is laid on.
+        confidence: Query id -> what a floor is laid on instead: how sure a system is that any tool fits.
         refused: Query id -> whether the system itself answered that no tool fits; None = it never does.
     """
     none = [query.id for query in qrels.queries if query.kind == "none"]
@@ -162,7 +171,8 @@ def refusal_figures(qrels: Qrels, run: Run, *, refused: Mapping[str, bool] | Non
         return RefusalFigures(
             none=len(none), answerable=len(answerable), refusal_rate=own, false_refusal_rate=own_false
         )
-    scores = [np.array([run.best_score(query) for query in queries]) for queries in (none, answerable)]
+    sure = run.best_score if confidence is None else confidence.__getitem__
+    scores = [np.array([sure(query) for query in queries]) for queries in (none, answerable)]
     curve = metrics.refusal_curve(*scores)
     best, false, floor = metrics.refusal_at(curve, max_false=MAX_FALSE_REFUSALS)
     return RefusalFigures(

@@ -31,6 +31,7 @@ GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
         "cost": (0.0, 0.03, 0.1),
         "relevance_floor": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
         "words_floor": (0.1, 0.14, 0.18, 0.22, 0.28),
+        "min_confidence": (0.0, 0.05, 0.1, 0.15, 0.2, 0.3),
         "boundary_strength": (0.0, 0.3, 0.6, 0.8),
         "effect_penalty": (0.0, 0.1, 0.2, 0.4),
     }

@@ -17,7 +17,7 @@ from toolsearch.analysis.characters import strip_invisible
 from toolsearch.analysis.identifiers import identifier_words
 from toolsearch.contract import ToolContract
 
-FIELD_NAMES = ("name", "aliases", "title", "does", "use_when", "examples", "parameters", "tags", "domain")
+FIELD_NAMES = ("name", "aliases", "title", "does", "use_when", "examples", "parameters", "returns", "tags", "domain")
 """The text fields in their fixed order; their weights stand in `toolsearch.config.Bm25Parameters`."""
 
 LOCAL_SERVER = "local"
@@ -31,6 +31,11 @@ MAX_ENUM_VALUES = 24
 
 _POSITIVE_BUDGET = {"head": 240, "does": 640, "use_when": 320, "parameters": 160}
 """Characters each part of `positive_text` may take: together about 256 tokens of English."""
+MAX_RETURNS_TEXT = 300
+"""Characters of what a tool returns that are embedded."""
+
+VIEW_WEIGHTS = {"positive": 0.6, "returns": 0.2, "name": 0.2}
+"""How much each view of a document counts in its vector: chosen on the dev sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +44,26 @@ class ToolDocument:
 
     Attributes:
         fields: Field name -> text, in the order of FIELD_NAMES; a line is a phrase, empty fields are absent.
-        positive_text: What is embedded: the best content first, about 256 tokens.
+        positive_text: The main text that is embedded: the best content first, about 256 tokens.
+        views: The texts whose vectors make up the vector of the document, each with its weight; `positive_text` first.
         examples: Typical requests, each embedded as a vector of its own.
         negatives: Sentences that say what the tool is not for (`does_not`, then `do_not_use_when`).
     """
 
     fields: Mapping[str, str]
     positive_text: str
+    views: tuple[tuple[str, float], ...]
     examples: tuple[str, ...]
     negatives: tuple[str, ...]
 
 
 def tool_document(contract: ToolContract) -> ToolDocument:
     """Return the texts of a contract that search reads. Depends on the contract alone."""
+    positive = _positive_text(contract)
     return ToolDocument(
         fields=field_texts(contract),
-        positive_text=_positive_text(contract),
+        positive_text=positive,
+        views=_views(contract, positive=positive),
         examples=_distinct(contract.capability.examples),
         negatives=negative_sentences(contract),
     )
@@ -72,6 +81,7 @@ def field_texts(contract: ToolContract) -> Mapping[str, str]:
         "use_when": contract.selection.use_when,
         "examples": capability.examples,
         "parameters": _parameter_texts(contract),
+        "returns": [_returns_text(contract)],
         "tags": capability.tags,
         "domain": [identity.domain, server],
     }
@@ -93,8 +103,7 @@ def parameter_names(contract: ToolContract) -> tuple[str, ...]:
 
 def _positive_text(contract: ToolContract) -> str:
     identity = contract.identity
-    name = " ".join(identifier_words(strip_invisible(identity.name))) or identity.name
-    names = [name.lower(), identity.title, *identity.aliases]
+    names = [_spoken(identity.name), identity.title, *identity.aliases]
     parameters = [" ".join(identifier_words(part)) for part in parameter_names(contract)]
     parts = {
         "head": "; ".join(_distinct(names)),
@@ -102,9 +111,36 @@ def _positive_text(contract: ToolContract) -> str:
         "use_when": " ".join(_distinct(contract.selection.use_when)),
         "parameters": ", ".join(_distinct(parameters)),
     }
-    return ". ".join(
+    text = ". ".join(
         cut.rstrip(" .") for part, text in parts.items() if (cut := _cut(text, limit=_POSITIVE_BUDGET[part]))
     )
+    return text if identity.server == LOCAL_SERVER else f"{_spoken(identity.server)}: {text}"
+
+
+def _views(contract: ToolContract, *, positive: str) -> tuple[tuple[str, float], ...]:
+    """Return the views of a document that it has, with their weights."""
+    name, returns = _spoken(contract.identity.name), _returns_text(contract)
+    texts = {"positive": positive, "returns": f"{name}: {returns}" if returns else "", "name": name}
+    return tuple((text, VIEW_WEIGHTS[view]) for view, text in texts.items() if text)
+
+
+def _returns_text(contract: ToolContract) -> str:
+    """Return what the result holds: the description of its schema, its fields, the entities in it."""
+    schema = contract.output.schema_ if isinstance(contract.output.schema_, Mapping) else {}
+    told = schema.get("description")
+    parts = [told] if isinstance(told, str) else []
+    properties = schema.get("properties")
+    for name, node in (properties if isinstance(properties, Mapping) else {}).items():
+        meaning = node.get("description") if isinstance(node, Mapping) else None
+        parts.append(f"{_spoken(str(name))}: {meaning}" if isinstance(meaning, str) else _spoken(str(name)))
+    parts += [_spoken(entity) for entity in contract.output.produces]
+    return _cut(" ".join("; ".join(_distinct(parts)).split()), limit=MAX_RETURNS_TEXT)
+
+
+def _spoken(identifier: str) -> str:
+    """Return an identifier as lower-case words."""
+    plain = strip_invisible(identifier)
+    return (" ".join(identifier_words(plain)) or plain).lower()
 
 
 def _cut(text: str, *, limit: int) -> str:

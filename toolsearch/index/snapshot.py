@@ -38,7 +38,7 @@ class Snapshot:
         encoder: Who made the vectors.
         contracts: Sorted by ToolRef, parsed when looked at.
         lexical: Postings of the documents' fields.
-        contract_vectors: One row a document, of its positive text; none while vectors are still being built.
+        contract_vectors: One row a document, of its views; none while vectors are still being built.
         example_vectors: One row for each example request, in the order of `document(doc_id).examples`.
         negative_vectors: One row for each `does_not` and `do_not_use_when` sentence, in that order.
     """
@@ -70,7 +70,7 @@ class Snapshot:
         texts: dict[str, None] = {}
         for doc_id in np.flatnonzero(~owning).tolist():
             document = tool_document(self.contracts[doc_id])
-            texts.update(dict.fromkeys((document.positive_text, *document.examples, *document.negatives)))
+            texts.update(dict.fromkeys((*_view_texts(document), *document.examples, *document.negatives)))
         return list(texts)
 
     def document(self, doc_id: int) -> ToolDocument:
@@ -191,22 +191,39 @@ def _same_encoder(one: EncoderInfo, other: EncoderInfo) -> bool:
 def _with_vectors(vectors: _Vectors, documents: Mapping[int, ToolDocument], *, embed: Embed) -> _Vectors:
     """Return the vectors with those of the given documents added."""
     parts = [
-        [(doc_id, document.positive_text) for doc_id, document in documents.items()],
         [(doc_id, text) for doc_id, document in documents.items() for text in document.examples],
         [(doc_id, text) for doc_id, document in documents.items() for text in document.negatives],
     ]
-    texts = list(dict.fromkeys(text for part in parts for _, text in part))
+    own = [text for document in documents.values() for text in _view_texts(document)]
+    texts = list(dict.fromkeys([*own, *(text for part in parts for _, text in part)]))
     if not texts:
         return vectors
     rows = embed(texts)
     if len(rows) != len(texts):
         raise IndexStateError(f"the encoder gave {len(rows)} vectors for {len(texts)} texts; it must give one each")
     position = {text: number for number, text in enumerate(texts)}
-    contract, example, negative = (
+    pooled = np.stack([_pooled(document, rows=rows, position=position) for document in documents.values()])
+    example, negative = (
         _extended(index, rows[[position[text] for _, text in part]], [doc_id for doc_id, _ in part])
-        for index, part in zip(vectors, parts, strict=True)
+        for index, part in zip(vectors[1:], parts, strict=True)
     )
-    return contract, example, negative
+    return _extended(vectors[0], pooled, list(documents)), example, negative
+
+
+def _view_texts(document: ToolDocument) -> list[str]:
+    return [text for text, _ in document.views]
+
+
+def _pooled(document: ToolDocument, *, rows: NDArray[np.float32], position: Mapping[str, int]) -> NDArray[np.float32]:
+    """Return float32[dim], the unit vector of a document: the weighted mean of the vectors of its views.
+
+    A view of its own for the name, and one for the result, keep a long description from drowning them; as the mean
+    is taken here, it costs a search nothing.
+    """
+    mean = sum(weight * rows[position[text]].astype(np.float64) for text, weight in document.views)
+    length = float(np.linalg.norm(mean))
+    # Vectors that cancel each other out have no mean direction: the main text speaks then.
+    return np.asarray(mean / length if length > 0 else rows[position[document.views[0][0]]], dtype=np.float32)
 
 
 def _extended(index: VectorIndex, rows: NDArray[np.float32], owners: list[int]) -> VectorIndex:

@@ -28,7 +28,7 @@ from toolsearch.rank.recall import Probe, Recalled, Relevance
 from toolsearch.rank.rerank import Evidence
 from toolsearch.rank.signals import Signal, calibrate, cost, freshness, lexical, reliability, semantic
 
-CLAUSE_SHARE = 0.8
+CLAUSE_SHARE = 0.9
 """A tool answers a clause when it reaches this share of the best tool's relevance for that clause."""
 
 MAX_PRODUCERS = 3

@@ -18,7 +18,7 @@ from toolsearch.query import Mode, SignalName
 from toolsearch.rank.boundary import Boundary
 from toolsearch.rank.evidence import Situation, boundaries, gather
 from toolsearch.rank.intent import Intent
-from toolsearch.rank.recall import Lanes, Probe, Recalled, Relevance, recall, relevance
+from toolsearch.rank.recall import Lanes, NameTokens, Probe, Recalled, Relevance, recall, relevance
 from toolsearch.rank.rerank import Scored, rerank
 
 HAN_LIMIT = 0.3
@@ -95,6 +95,7 @@ def retrieve(
     weights: Mapping[SignalName, float],
     also: Sequence[int],
     adjacent: Callable[[int], Sequence[int]],
+    names: NameTokens,
 ) -> tuple[Recalled, Relevance]:
     """Recall, and recall once more with the neighbours of the best documents if the lanes missed any.
 
@@ -106,10 +107,11 @@ def retrieve(
         weights: Of all signals.
         also: DocIds to score in any case.
         adjacent: DocId -> DocIds its contract names as adjacent, of any visibility.
+        names: DocId -> the tokens of a tool's name.
     """
 
     def once(named: Sequence[int]) -> tuple[Recalled, Relevance]:
-        recalled = recall(probes, lanes=lanes, docs=docs, depth=depth, also=named)
+        recalled = recall(probes, lanes=lanes, docs=docs, depth=depth, names=names, also=named)
         return recalled, relevance(recalled, encoder=lanes.encoder, weights=weights)
 
     recalled, found = once(also)

@@ -8,7 +8,7 @@ tool's number only through lexical statistics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +23,12 @@ from toolsearch.query import SignalName
 from toolsearch.rank.experience import PastRequests, Votes, lifted
 from toolsearch.rank.signals import calibrate
 from toolsearch.rank.tuned import QueryMap
+
+NAME_SHARE = 0.1
+"""Part of the lexical signal that says how much of the tool's name stands in the request."""
+
+NameTokens = Callable[[int], frozenset[str]]
+"""DocId -> the tokens of a tool's name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +47,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lanes:
-    """The vector lanes of a snapshot, and for one principal its past requests and learnt map (None = there are none)."""
+    """The vector lanes of a snapshot, and for one principal its past requests and learnt map (None = there is none)."""
 
     contracts: VectorIndex
     examples: VectorIndex
@@ -79,6 +85,7 @@ class Recalled:
     Attributes:
         doc_ids: int64[n], ascending.
         lexical: float64[p, n] in [0, 1], share of what each probe could score; `-1` rows where the lane abstains.
+        names: float64[p, n] in [0, 1], share of a tool's name tokens that stand in each probe; 0 where lexical is off.
         contract_cosines: float64[p, n]; NaN rows where the lane abstains.
         example_cosines: float64[p, n], best example; -1 where a document has none, NaN rows where the lane abstains.
         past: float64[p, n] in [0, 1], what past requests say; 0 where there are none.
@@ -87,6 +94,7 @@ class Recalled:
 
     doc_ids: NDArray[np.int64]
     lexical: NDArray[np.float64]
+    names: NDArray[np.float64]
     contract_cosines: NDArray[np.float64]
     example_cosines: NDArray[np.float64]
     past: NDArray[np.float64]
@@ -103,7 +111,15 @@ class Recalled:
         return np.asarray(~np.isnan(self.contract_cosines).any(axis=1), dtype=np.bool_)
 
 
-def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, also: Sequence[int] = ()) -> Recalled:
+def recall(
+    probes: Sequence[Probe],
+    *,
+    lanes: Lanes,
+    docs: DocSet,
+    depth: int,
+    names: NameTokens,
+    also: Sequence[int] = (),
+) -> Recalled:
     """Search every lane for every probe.
 
     Args:
@@ -111,6 +127,7 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
         lanes: The vector lanes of one snapshot.
         docs: The documents that may be touched; nothing outside is scored.
         depth: Documents each lane may bring for each probe.
+        names: DocId -> the tokens of a tool's name.
         also: DocIds to score whatever the lanes say (named tools); those outside `docs` are dropped.
     """
     dense = [_lexical(probe) for probe in probes]
@@ -136,7 +153,15 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int, a
         if (vote := votes[row]) is not None:
             _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)
             past[row, at], sources[row, at] = vote.values[given], vote.sources[given]
-    return Recalled(doc_ids, lexical, contracts, examples, past, sources)
+    return Recalled(doc_ids, lexical, _named(probes, doc_ids, names=names), contracts, examples, past, sources)
+
+
+def _named(probes: Sequence[Probe], doc_ids: NDArray[np.int64], *, names: NameTokens) -> NDArray[np.float64]:
+    """Return float64[p, n], the share of each name that a probe says."""
+    tokens = [names(doc_id) for doc_id in doc_ids.tolist()]
+    said = [probe.words.idf.keys() if probe.words is not None else frozenset() for probe in probes]
+    shares = [[len(name & words) / len(name) if name else 0.0 for name in tokens] for words in said]
+    return np.asarray(shares, dtype=np.float64).reshape(len(probes), doc_ids.size)
 
 
 def _nearest(index: VectorIndex, probe: Probe, *, docs: DocSet, depth: int) -> VectorHits | None:
@@ -217,7 +242,8 @@ def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[Sign
     For a tool that declares no example request, the weight of experience falls away too.
 
     The lexical signal is the square root of the share of what the request could score: shares crowd near 0, where
-    most of the differences between tools lie (chosen on the dev sets).
+    most of the differences between tools lie (chosen on the dev sets). A tenth of it is how much of the tool's name the
+    request says: what is left unmentioned (`pod_logs` for "pods") counts against the tool.
 
     Args:
         recalled: From `recall`.
@@ -228,7 +254,7 @@ def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[Sign
     by_example = calibrate(np.nan_to_num(recalled.example_cosines, nan=-1.0), encoder=encoder)
     lanes: dict[SignalName, NDArray[np.float64]] = {
         "semantic": np.maximum(by_contract, by_example),
-        "lexical": np.sqrt(np.maximum(recalled.lexical, 0.0)),
+        "lexical": (1.0 - NAME_SHARE) * np.sqrt(np.maximum(recalled.lexical, 0.0)) + NAME_SHARE * recalled.names,
         "experience": by_example,
     }
     vectors, words = bool(recalled.vectors_spoke[0]), bool(recalled.lexical_spoke[0])

@@ -58,7 +58,7 @@ def lexical(value: float, *, matches: Callable[[], tuple[tuple[str, ...], tuple[
     """Say which words of the request stand where in the contract.
 
     Args:
-        value: Share of what the request could score.
+        value: How much of what the request could score the words do.
         matches: Returns the words found, and the fields they stand in.
     """
 
