@@ -91,6 +91,7 @@ def test_a_refused_definition_takes_no_tool_away(index: ToolIndex) -> None:
     assert report.refused[0].path == "/tools/0/inputSchema"
 
 
+@pytest.mark.extras
 def test_a_live_server_keeps_only_the_tool_that_was_refused(index: ToolIndex) -> None:
     import_sources(index, [data("a", "x", "y")])
     listing = [{**tool("x"), "annotations": {"title": 5}}, tool("z")]
@@ -108,6 +109,7 @@ def live_reading(server: str, tools: list[dict[str, Any]]) -> Reading:
     return reading_of(listing, origin="here", trusted=False)
 
 
+@pytest.mark.extras
 def test_a_live_server_cannot_speak_for_another(index: ToolIndex) -> None:
     hostile = {"type": "namespace", "name": "bank", "tools": [tool("pay")]}
     reading = live_reading("a", [hostile, tool("x")])
