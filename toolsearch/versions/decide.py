@@ -15,6 +15,8 @@ def plan_approval(live: LiveIndex, ref: str, *, share: float, fingerprint: str, 
     """Return the step that lets what waits or is rolled out take effect, or takes the mark from a tool."""
     situation = situation_of(live)
     contract = _candidate(ref, situation, fingerprint=fingerprint)
+    if contract is None and share < 1:
+        raise UnknownTool(f"nothing waits that could be rolled out under {ref[:200]!r}; see `toolsearch pending`")
     if contract is None:
         return _evaluated(live, ref, fingerprint=fingerprint, author=author, reason=reason)
     if share < 1:

@@ -254,10 +254,13 @@ class VersionRoom:
         contents = [each.contract for each in registry.history(server=found.server, name=found.name)]
         contents += [row.contract for row in registry.rollouts().values()]
         contents += [each.contract for each in registry.waiting().values()]
-        for contract in contents:
-            if contract.ref == found and contract.fingerprint.startswith(match["fingerprint"]):
-                return contract
-        raise UnknownTool(f"{found} has no revision {match['fingerprint']}; `toolsearch history {found}` lists them")
+        wanted = match["fingerprint"]
+        fitting = {each.fingerprint: each for each in contents if each.ref == found}
+        fitting = {key: each for key, each in fitting.items() if key.startswith(wanted)}
+        if len(fitting) != 1:
+            what = "several revisions" if fitting else "no revision"
+            raise UnknownTool(f"{found} has {what} {wanted}; `toolsearch history {found}` lists them")
+        return next(iter(fitting.values()))
 
 
 def _report(found: Sorted, changes: ChangeReport) -> ProposalReport:
