@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from toolsearch.analysis.characters import escaped, hidden_runs
+
 if TYPE_CHECKING:
     from toolsearch import Candidate, CandidateSet
     from toolsearch.result import ScoreExplanation, SessionUpdate, ToolSummary, VisibilityReport
@@ -28,8 +30,10 @@ _STYLES = {"none": "green", "read_only": "green", "reversible": "yellow", "irrev
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, control characters (and with them terminal sequences) replaced."""
+    """Return a text on one line, control characters (and with them terminal sequences) replaced, unseen escaped."""
     spaced = " ".join(text.split())
+    if hidden_runs(spaced):
+        spaced = escaped(spaced)
     return "".join("�" if unicodedata.category(char) in {"Cc", "Cs"} else char for char in spaced)
 
 

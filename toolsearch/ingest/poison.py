@@ -114,7 +114,7 @@ def flagged(
 
 def _finding(kind: PoisonKind, path: str, text: str, severity: Severity, why: str) -> PoisonFinding:
     shown = escaped(" ".join(text.split()))
-    return PoisonFinding(kind=kind, path=path, excerpt=shown[:_EXCERPT], severity=severity, why=why)
+    return PoisonFinding(kind=kind, path=escaped(path), excerpt=shown[:_EXCERPT], severity=severity, why=why)
 
 
 def _in_text(path: str, text: str, *, is_parameter: bool) -> Iterator[PoisonFinding]:
