@@ -162,6 +162,8 @@ def _print_server(report: ServerReport, *, after_ms: float | None = None) -> Non
     told = ", ".join(f"{len(refs)} {word}" for word, refs in counts.items())
     if report.held:
         told += f", {len(report.held)} held (`toolsearch pending`)"
+    if report.turned_down:
+        told += f", {len(report.turned_down)} turned down earlier"
     later = "" if after_ms is None else f"; searchable {after_ms:.0f} ms after it said so"
     console().print(plain(f"{report.server}: {told}, {len(report.refused)} refused{later}"), soft_wrap=True)
     _print_refusals(report.refused)
