@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,14 @@ def test_one_server_of_a_file() -> None:
         report.named(("nope",))
     with pytest.raises(UpstreamConfigError, match="input 'key' is not given"):
         report.named(("api",))
+
+
+def test_the_documented_configuration_is_read() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "import.md").read_text(encoding="utf-8")
+    example = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
+    report = read_config_data(example, environment={"GIT_TOKEN": "a", "SHOP_TOKEN": "b"})
+    assert [server.name for server in report.servers] == ["files", "git", "shop"]
+    assert report.refused == ()
 
 
 def test_what_is_a_configuration() -> None:

@@ -199,8 +199,8 @@ def _connector(timeout_s: float | None, *, needed: bool) -> Connector:
         return _no_connection
     try:
         from toolsearch.upstream.connect import TIMEOUT_S, connect
-    except ImportError as error:
-        raise MissingExtraError(package=error.name or "mcp", extra="mcp") from None
+    except ImportError:
+        raise MissingExtraError(package="mcp", extra="mcp") from None
     return partial(connect, timeout_s=timeout_s or TIMEOUT_S)
 
 

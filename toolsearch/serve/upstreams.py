@@ -45,8 +45,8 @@ def configured_servers(settings: Settings) -> tuple[UpstreamServer, ...]:
     if report.servers:
         try:
             import toolsearch.upstream.connect  # noqa: F401 - whether it can be, before the server starts
-        except ImportError as error:
-            raise MissingExtraError(package=error.name or "mcp", extra="mcp") from None
+        except ImportError:
+            raise MissingExtraError(package="mcp", extra="mcp") from None
     return report.servers
 
 
