@@ -523,6 +523,10 @@ EXAMPLES: dict[str, tuple[list[Catalogue], list[Catalogue]]] = {
         [with_parameter("config", {"type": "object", "description": "Any settings"})],
         [with_parameter("city", text("Where"))],
     ),
+    "TS708": (
+        [with_parameter("value", {"description": "What to store"})],
+        [with_parameter("city", text("Where")), with_parameter("city", {"const": "Rome"})],
+    ),
     # --- pairs
     "TS801": (
         [_TWINS, [tool("get_order", "Get an order."), tool("get_order_detail", "Get the detail of an order.")]],

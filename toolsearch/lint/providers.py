@@ -9,7 +9,9 @@ from typing import Any
 
 from toolsearch.contract import ToolContract
 from toolsearch.export.description import describe
+from toolsearch.export.gemini import openapi_subset
 from toolsearch.export.limits import ANTHROPIC_STRICT, LIMITS, OPENAI_STRICT, StrictSubset
+from toolsearch.export.losses import LossKind, LossLog
 from toolsearch.export.schemas import full_schema
 from toolsearch.export.strict import strict_schema
 from toolsearch.lint.finding import Flaw, Path, Severity, listed, shown
@@ -20,6 +22,7 @@ from toolsearch.query import DefinitionFormat
 NAME: Path = ("identity", "name")
 
 _SHOWN = (DefinitionFormat.OPENAI, DefinitionFormat.ANTHROPIC, DefinitionFormat.GEMINI, DefinitionFormat.MCP)
+_LOST = (LossKind.LEFT_OUT, LossKind.CHANGED)
 _CHOICES = ("anyOf", "oneOf", "allOf")
 
 
@@ -129,6 +132,23 @@ def _not_strict(tool: ToolContract, *, subset: StrictSubset, provider: str) -> I
     )
 
 
+def not_whole_for_gemini(tool: ToolContract, _: LintLimits) -> Iterator[Flaw]:
+    """Inputs that Gemini's OpenAPI subset cannot say."""
+    log = LossLog()
+    openapi_subset(full_schema(tool), log=log)
+    # What these become means the same.
+    lost = [one for one in log.entries if one.kind in _LOST and not one.path.endswith(("/const", "/oneOf", "/allOf"))]
+    if lost:
+        path = _path_of(lost[0].path, tool.input_schema)
+        yield Flaw(
+            path=path,
+            message=f"Gemini's `parameters` cannot say {len(lost)} part{'s' * (len(lost) > 1)} of the input: "
+            f"{'.'.join(str(part) for part in path[2:] if part != 'properties') or 'the input'} {lost[0].text}",
+            suggestion="state every type and the properties of every object, or export as gemini_json_schema",
+            measures={"parts": float(len(lost))},
+        )
+
+
 def _path_of(text: str, schema: Mapping[str, Any]) -> Path:
     """Return the place of a JSON pointer into the input schema, as far as it is there."""
     path: list[str | int] = []
@@ -195,6 +215,13 @@ RULES = (
         severity=Severity.NOTE,
         contract=not_strict_for_anthropic,
         summary="The input has a form in Anthropic's strict subset.",
+    ),
+    Rule(
+        id="TS708",
+        name="provider-gemini-subset",
+        severity=Severity.NOTE,
+        contract=not_whole_for_gemini,
+        summary="The input has a form in Gemini's subset of OpenAPI.",
     ),
 )
 """The rules on providers."""
