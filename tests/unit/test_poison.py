@@ -17,6 +17,7 @@ from toolsearch.contract import ToolContract
 from toolsearch.index.document import tool_document
 from toolsearch.ingest import read_data, read_path
 from toolsearch.ingest.poison import PoisonKind, Severity, blocks, findings, flagged
+from toolsearch.ingest.poison_rules import RULES
 
 DATA = Path(os.environ.get("TOOLSEARCH_DATA", Path(__file__).parents[3] / "shared" / "data"))
 HERE = Path(__file__).parent / "data"
@@ -41,6 +42,13 @@ def test_every_attack_is_blocked_by_its_kind(case):
 def test_the_attacks_are_many_and_of_every_kind():
     assert len(POISONED) >= 40
     assert {case["kind"] for case in POISONED} == {kind.value for kind in PoisonKind}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.why)
+def test_what_a_rule_needs_is_in_all_that_it_finds(rule):
+    for text in [*(case["text"] for case in POISONED), *(case.get("parameter", "") for case in POISONED), *INNOCENT]:
+        found = rule.pattern.search(text)
+        assert (found is None) is (rule.search(text, lowered=text.lower()) is None)
 
 
 @pytest.mark.parametrize("text", INNOCENT, ids=lambda text: ascii(text)[:60])

@@ -133,8 +133,9 @@ def _in_text(path: str, text: str, *, is_parameter: bool) -> Iterator[PoisonFind
 
 def _matches(path: str, text: str, rules: tuple[Rule, ...]) -> Iterator[PoisonFinding]:
     plain = _joined_letters(unmasked(text))
+    lowered = plain.lower()
     for rule in rules:
-        if match := rule.pattern.search(plain):
+        if match := rule.search(plain, lowered=lowered):
             start, end = max(0, match.start() - 20), match.end() + 20
             yield _finding(rule.kind, path, plain[start:end], rule.severity, rule.why)
     if rules is RULES:

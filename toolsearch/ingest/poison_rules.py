@@ -35,16 +35,27 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern over one text of a definition, unmasked and with single spaces."""
+    """A pattern over one text of a definition, unmasked and with single spaces.
+
+    `needs` = pieces of lower-case text of which every match has one: looked for first, as most texts have none.
+    """
 
     kind: PoisonKind
     severity: Severity
     pattern: re.Pattern[str]
     why: str
+    needs: tuple[str, ...] = ()
+
+    def search(self, text: str, *, lowered: str) -> re.Match[str] | None:
+        """Return the first match in a text, given in lower case too."""
+        if self.needs and not any(piece in lowered for piece in self.needs):
+            return None
+        return self.pattern.search(text)
 
 
-def _rule(kind: PoisonKind, why: str, *patterns: str, severity: Severity = Severity.BLOCK) -> Rule:
-    return Rule(kind, severity, re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE), why)
+def _rule(kind: PoisonKind, why: str, *patterns: str, severity: Severity = Severity.BLOCK, needs: str = "") -> Rule:
+    pattern = re.compile("|".join(f"(?:{each})" for each in patterns), re.IGNORECASE)
+    return Rule(kind, severity, pattern, why, tuple(needs.split()))
 
 
 _EARLIER = r"(?:previous(?:ly)?|prior|preceding|above|earlier|original|initial|foregoing|system|developer|safety|your)"
@@ -126,6 +137,7 @@ RULES: tuple[Rule, ...] = (
         r"\bthey\s+have\s+already\s+(?:agreed|consented|approved|confirmed)\b|\b(?:skip|bypass|suppress)\s+(?:the\s+|any\s+|all\s+)?(?:user\s+)?(?:confirmation|approval|consent)s?\s+(?:prompts?|dialogs?|step)\s+of\b",
         rf"\b(?:approve|pay|confirm|execute|send|delete|transfer|run)\b[^.]{{0,24}}\bwithout\s+(?:asking|consulting|waiting\s+for)\s+(?:for\s+)?{_USER}\b",
         r"用户(?:已经?|早已|事先)(?:同意|授权|批准)(?:你|了?一切|了?所有|全部)|(?:无需|不需要?|不必)(?:再)?(?:经过|征得|征求|询问)用户(?:的)?(?:同意|确认|许可|授权)",
+        needs="user human customer operator person they confirmation approval consent 用户",
     ),
     _rule(
         PoisonKind.INSTRUCTION,
@@ -179,12 +191,15 @@ RULES: tuple[Rule, ...] = (
         r"\b(?:secretly|covertly|surreptitiously)\b|\bsilently\s+(?:send|read|forward|copy|upload|include|exfiltrate|pass|append|call|post)\b",
         r"(?:不要|不得|切勿|请勿|别|禁止|不能|千万不要?|严禁)(?:向用户|对用户|告诉用户|告知用户|让用户)(?:透露|提及|说明|提起|知道|知晓|发现|察觉|解释|这|此|该|$|[。；，,！])",
         r"(?:不要|不得|切勿|请勿|别|禁止|千万不要?|严禁)(?:告诉|告知|透露给|通知)用户|(?:对|向)用户(?:隐瞒|保密)|(?:瞒着|背着)用户|(?:悄悄|偷偷|暗中|秘密)地?(?:将|把|读取|发送|上传|调用|复制|转发|执行)",
+        needs="user human customer operator person secretly covertly surreptitiously silently 用户 悄悄 偷偷 暗中 秘密",
     ),
     _rule(
         PoisonKind.CROSS_TOOL,
         "changes how other tools are called",
         rf"\b{_TAMPER}\b[^.]{{0,40}}\b(?:recipient|address|account|amount|url|destination|argument|parameter)s?\b[^.]{{0,40}}\b(?:of|in|for|to)\s+(?:the\s+)?(?:{_TOOL}|other\s+tools)(?:\s+tool)?\b[^.]{{0,30}}\b(?:with|by|to)\b",
         r"(?:调用|使用|执行)[^。；]{0,24}[A-Za-z]\w*[_.]\w+[^。；]{0,16}(?:时|前|后)[^。；]{0,12}(?:必须|务必|都要|一定|自动|请|要)[^。；]{0,16}(?:改为|替换|抄送|密送|修改|篡改|转发)",
+        needs="bcc cc replace change redirect reroute override overwrite substitute rewrite "
+        "swap forward alter tamper 改为 替换 抄送 密送 修改 篡改 转发",
     ),
     _rule(
         PoisonKind.CROSS_TOOL,
@@ -203,6 +218,7 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?:this\s+(?:tool|function|server)|it)\s+(?:replaces|supersedes|overrides|shadows)\s+{_OTHERS}\b",
         r"(?:不要|不得|切勿|禁止|请勿|严禁)(?:再)?(?:使用|调用|信任)(?:任何|所有|一切)?(?:其他|其它|别的)(?:的)?(?:工具|服务器|函数)",
         r"(?:其他|其它|别的)(?:所有)?(?:的)?[^。；，]{0,4}工具(?:都|均|已经?|全部)+(?:被)?(?:废弃|弃用|失效|停用|不安全|不可靠|不可信|有毒)",
+        needs="other 其他 其它 别的",
     ),
     _rule(
         PoisonKind.EXFILTRATION,
@@ -210,6 +226,7 @@ RULES: tuple[Rule, ...] = (
         rf"\b{_READ}\b[^.\n]{{0,60}}{_KEY_FILES}",
         rf"(?:读取|打开|上传|发送|附上|包含|获取|传入|填入|复制)[^。；]{{0,30}}{_KEY_FILES}",
         rf"{_KEY_FILES}[^。；]{{0,20}}(?:的内容|内容)[^。；]{{0,16}}(?:传|发|填|放|附|作为)",
+        needs="/. \\. id_ /etc/ mcp.json claude_desktop wallet.dat credentials",
     ),
     _rule(
         PoisonKind.EXFILTRATION,
@@ -227,6 +244,7 @@ RULES: tuple[Rule, ...] = (
         r"\b(?:put|pass|include|send|paste|attach|provide)\b[^.]{0,40}\b(?:environment\s+variables|output\s+of\s+[`'\"]?(?:env|printenv|set|whoami)\b)[^.]{0,30}\b(?:in|into|to|as)\b",
         r"\b(?:run|execute)\s+[`'\"](?:env|printenv|cat\s[^`'\"]{1,60})[`'\"][^.]{0,30}\b(?:put|pass|include|send|paste|attach)\b",
         r"(?:把|将)[^。；]{0,16}用户的?(?:每一?条|所有|全部)?(?:消息|提问|输入)[^。；]{0,16}(?:和|与|及)(?:你的)?(?:回复|回答)[^。；]{0,16}(?:发|提交|上传|转|传|记录)",
+        needs="user environment output env cat 用户",
     ),
     _rule(
         PoisonKind.EXFILTRATION,
@@ -234,6 +252,7 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?:must|always|should|please|make\s+sure|required|first|need\s+to|^)\b[^.]{{0,30}}\b{_HAND_OVER}\b[^.]{{0,30}}{_EVERYTHING}",
         rf"\b{_HAND_OVER}\s+(?:in\s+)?{_EVERYTHING}[^.]{{0,40}}\b(?:as|in|into|to|through|via|here|verbatim)\b",
         r"(?:把|将|填入|传入|附上|提供|粘贴|写入|包含)[^。；]{0,12}(?:完整|全部|所有|整个|你的)的?(?:对话|聊天|会话|上下文|系统提示|系统消息)(?:记录|历史|内容|词)?",
+        needs="conversation chat dialog context messag transcript system turns prompts 对话 聊天 会话 上下文 系统",
     ),
 )
 """Patterns over any text of a definition."""
