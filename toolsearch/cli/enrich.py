@@ -121,23 +121,29 @@ def _read(file: Path, contracts: dict[str, ToolContract]) -> list[tuple[ToolCont
 
 
 def _print(reviews: Sequence[Review], *, changed: int, apply: bool) -> None:
+    from rich.padding import Padding
+
     from toolsearch.cli.render import console, plain
 
     out = console()
+
+    def say(text: str, *, style: str = "", indent: int = 0) -> None:
+        out.print(Padding(plain(text, style), (0, 0, 0, indent)))
+
     for review in reviews:
-        out.print(plain(f"{review.ref}: {len(review.changes)} changes proposed by {review.author}"))
+        say(f"{review.ref}: {len(review.changes)} proposed by {review.author}")
         for change in review.changes:
-            mark = "  (replaces what the author declared)" if change.declared else ""
-            out.print(plain(f"  {change.path}, confidence {change.confidence:.2f}: {change.reason}{mark}"))
+            mark = " (replaces what the author declared)" if change.declared else ""
+            say(f"{change.path}, confidence {change.confidence:.2f}: {change.reason}{mark}", indent=2)
             if change.before:
-                out.print(plain(f"    - {_shown(change.before)}", "red"), soft_wrap=True)
-            out.print(plain(f"    + {_shown(change.after)}", "green"), soft_wrap=True)
+                say(f"- {_shown(change.before)}", style="red", indent=4)
+            say(f"+ {_shown(change.after)}", style="green", indent=4)
         for text in review.refused:
-            out.print(plain(f"  refused: {text}", "yellow"), soft_wrap=True)
+            say(f"refused: {text}", style="yellow", indent=2)
     if apply:
-        out.print(plain(f"applied to {changed} tools"))
+        say(f"applied to {changed} tools")
     elif any(review.changes for review in reviews):
-        out.print(plain("nothing is changed; --apply applies, --json writes a file for --from"))
+        say("nothing is changed; --apply applies, --json writes a file for --from")
 
 
 def _shown(value: object) -> str:

@@ -137,7 +137,7 @@ class Rereading:
         if read.capability.does != text and moved and read.capability.does:
             moved.insert(0, "capability.does")
         changes = tuple(
-            FieldChange(path=path, value=_value(read, path), reason="stands in the description", confidence=0.8)  # type: ignore[arg-type]
+            FieldChange(path=path, value=_value(read, path), reason="stands in the definition", confidence=0.8)  # type: ignore[arg-type]
             for path in moved
         )
         return Proposal(author="toolsearch", changes=changes)
