@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from toolsearch import Principal, RuleBook, ToolIndex
 from toolsearch.cli.app import main
 from toolsearch.errors import ContractError
+from toolsearch.ingest.documents import parse
 from toolsearch.lint.check import RULES, LintOptions, lint
 from toolsearch.lint.finding import LintReport, Severity
 from toolsearch.lint.fix import corrections, inserted
@@ -115,6 +116,14 @@ def test_fix_prints_what_it_may_not_write(capsys: pytest.CaptureFixture[str]) ->
     assert '+        "default": 5,' in shown
 
 
+def test_fix_leaves_a_file_alone_whose_bytes_it_could_not_keep(capsys: pytest.CaptureFixture[str]) -> None:
+    marked = f"\ufeff{CONTRACTS}".encode()
+    Path("shop.yaml").write_bytes(marked)
+    run("shop.yaml", "--fix", "--fail-on", "never")
+    assert Path("shop.yaml").read_bytes() == marked
+    assert "its bytes are not what was read" in capsys.readouterr().err
+
+
 def test_fix_refuses_where_an_anchor_would_change_more() -> None:
     shared = """\
 - identity: {server: shop, name: list_a}
@@ -154,8 +163,9 @@ def test_an_inserted_key_is_all_that_changes(data: Any, indent: int | None, valu
         # PyYAML writes some texts in ways that our reader, on purpose, does not read as it does.
         assert written == "yaml"
         return
-    read = json.loads(after) if written == "json" else yaml.safe_load(after)
-    assert read == {**document, "target": {**document["target"], "added key": value}} or written == "yaml"
+    (was, now) = (parse(one, source="x", syntax=written)[0][0].data for one in (before, after))
+    assert now == {**was, "target": {**was["target"], "added key": value}}
+    assert written == "yaml" or json.loads(after) == now
     assert len(after) > len(before)
 
 

@@ -166,6 +166,9 @@ def _fixed(linted: LintedFiles, sources: Sequence[Path], options: LintOptions, *
     for correction in corrections(linted.report.findings, linted.found):
         if not correction.made:
             pass
+        elif Path(correction.source).read_bytes() != correction.before.encode("utf-8"):
+            # Changed since, or with a byte order mark, which would be lost.
+            print(f"not fixed: {_line(correction.source)}: its bytes are not what was read", file=sys.stderr)
         elif correction.own:
             replace_durably(Path(correction.source), correction.after.encode("utf-8"))
             written = True
