@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.engine import ToolIndex
 from toolsearch.errors import RequestError, UnknownTool
-from toolsearch.query import Principal
+from toolsearch.query import Detail, Principal, SearchRequest
 from toolsearch.store.contracts import apply_changes
 from toolsearch.store.database import Database
 from toolsearch.store.migrations import MIGRATIONS
@@ -386,3 +387,21 @@ def test_contents_from_before_there_were_revisions_have_a_history(tmp_path: Path
         (Action.ADD, STABLE.fingerprint, "unknown", T0),
         (Action.REPLACE, PROSE.fingerprint, "unknown", T0 + timedelta(hours=1)),
     ]
+
+
+def test_a_share_of_new_sessions_gets_the_new_revision_and_a_roll_back_takes_it_from_the_next(index: ToolIndex) -> None:
+    def gets_new(session: str) -> bool:
+        request = SearchRequest(text="orders.get", session=session, detail=Detail.FULL)
+        (candidate,) = index.search(request, principal=ANN).candidates
+        return "required" in json.dumps(candidate.definition)
+
+    propose(index, STRICTER)
+    assert not gets_new("before")
+    index.versions.approve("orders.get", share=0.5)
+    sessions = [f"s{number}" for number in range(12)]
+    inside = [each for each in sessions if gets_new(each)]
+    assert inside == [each for each in sessions if in_rollout(each, ref=REF, share=0.5)]
+    assert 0 < len(inside) < len(sessions)
+    index.versions.rollback("orders.get")
+    assert [each for each in sessions if gets_new(each)] == inside, "what a session was handed stays"
+    assert not any(gets_new(f"later{number}") for number in range(12))

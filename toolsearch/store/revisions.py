@@ -218,7 +218,7 @@ def _event(row: tuple[Any, ...]) -> Event:
 
 
 def _forget(connection: Connection, table: str, refs: Sequence[ToolRef]) -> None:
-    if not refs:
+    if not refs or _is_empty(connection, table):
         return
     with relation(connection, ref_columns(refs)) as given:
         connection.execute(
@@ -230,7 +230,7 @@ def _forget(connection: Connection, table: str, refs: Sequence[ToolRef]) -> None
 
 
 def _forget_contents(connection: Connection, table: str, contents: Sequence[Content]) -> None:
-    if not contents:
+    if not contents or _is_empty(connection, table):
         return
     columns = {**ref_columns([ref for ref, _ in contents]), "fingerprint": [fingerprint for _, fingerprint in contents]}
     with relation(connection, columns) as given:
@@ -241,6 +241,11 @@ def _forget_contents(connection: Connection, table: str, contents: Sequence[Cont
               AND {table}.fingerprint = gone.fingerprint
             """
         )
+
+
+def _is_empty(connection: Connection, table: str) -> bool:
+    """Tell whether nothing is there: mostly so, and asking is ten times faster than deleting by a relation."""
+    return not scalar(connection, f"SELECT count(*) FROM {table}")
 
 
 def _hold(connection: Connection, held: Sequence[Waiting]) -> None:
