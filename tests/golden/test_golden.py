@@ -32,7 +32,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "no_tool": ("anonymous", {"text": "sing me a lullaby"}),
     "clarify": ("anonymous", {"text": "convert 100 yuan to another currency"}),
     "withheld_write": ("support_lead", {"text": "refund the customer"}),
-    "boundary": ("support", {"text": "where is my order"}),
+    "boundary": ("support", {"text": "退款已经提交"}),
     "freshness": ("analyst", {"text": "AAPL 现在的实时价格"}),
     "token_budget": ("support", {"text": "was order ORD-20260915 paid?", "token_budget": 200}),
     "seed_profile": ("support", {"text": "was order ORD-20260915 paid?", "profile": "seed"}),
@@ -100,6 +100,8 @@ def test_the_answers_show_what_their_names_say() -> None:
     assert load("clarify")["clarify"]["fields"]
     assert load("withheld_write")["withheld"]
     assert any(item["reason"]["code"] == "over_budget" for item in load("token_budget")["withheld"])
-    assert {clause for item in load("several_tools")["candidates"] for clause in item["clauses"]} == {0, 1}
+    several = load("several_tools")
+    assert 0 in {clause for item in several["candidates"] for clause in item["clauses"]}
+    assert "workspace/mail.send@1" in {item["ref"] for item in several["withheld"]}  # the second clause, a write
     cautions = [caution["code"] for item in load("boundary")["candidates"] for caution in item["cautions"]]
     assert "negative_boundary" in cautions

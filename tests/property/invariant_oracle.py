@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -127,10 +127,14 @@ def similarities(request: str, catalogue: Sequence[ToolContract]) -> list[tuple[
     encoder = HashedEncoder()
     info = encoder.info
 
-    def calibrated(texts: Sequence[str]) -> float:
+    def calibrated(texts: Sequence[str] | Mapping[str, float]) -> float:
+        """Of the nearest text, or of the weighted mean of several."""
         if not texts:
             return 0.0
         rows = encoder.encode_documents(list(texts)).astype(np.float64)
+        if isinstance(texts, Mapping):
+            mean = np.array(list(texts.values())) @ rows
+            rows = (mean / np.linalg.norm(mean) if mean.any() else rows[0])[None]
         best = float((rows @ encoder.encode_queries([request])[0].astype(np.float64)).max())
         return min(1.0, max(0.0, (best - info.cosine_floor) / (info.cosine_ceiling - info.cosine_floor)))
 
@@ -138,8 +142,15 @@ def similarities(request: str, catalogue: Sequence[ToolContract]) -> list[tuple[
     for contract in catalogue:
         document = tool_document(contract)
         by_example = calibrated(document.examples)
-        found.append((max(calibrated([document.positive_text]), by_example), by_example))
+        found.append((max(calibrated(dict(document.views)), by_example), by_example))
     return found
+
+
+def name_shares(request: str, catalogue: Sequence[ToolContract]) -> list[float]:
+    """Return the share of each tool's name tokens that stand in the request."""
+    said = set(analyze(request))
+    names = [set(analyze(contract.identity.name)) for contract in catalogue]
+    return [len(name & said) / len(name) if name else 0.0 for name in names]
 
 
 def public_index(contracts: Iterable[ToolContract] = ()) -> ToolIndex:

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from invariant_oracle import (
     TinyEncoder,
     bm25_shares,
+    name_shares,
     plain,
     refs_in,
     seen_by,
@@ -40,6 +41,7 @@ from toolsearch.explain import ReasonCode, Why
 from toolsearch.export import json_tokens
 from toolsearch.query import SIGNAL_NAMES, Mode, Outcome, OutcomeStatus, Principal, SearchRequest
 from toolsearch.rank.readiness import Readiness
+from toolsearch.rank.recall import NAME_SHARE
 from toolsearch.rank.rerank import CONTEXT_SIGNALS, RELEVANCE_SIGNALS, Evidence, score
 from toolsearch.rank.signals import Signal
 from toolsearch.visibility.rules import RuleBook
@@ -259,12 +261,14 @@ def test_5_filtered_search_equals_brute_force(
     weights = PROFILES["default"].weights
     words = None if mode is Mode.VECTOR else bm25_shares(text, allowed, parameters=Bm25Parameters())
     vectors = None if mode is Mode.LEXICAL else similarities(text, allowed)
+    names = name_shares(text, allowed)
     expected = {}
     for at, contract in enumerate(allowed):
         parts: list[tuple[float, float]] = []
         if words is not None:
             shares, known = words
-            parts.append((weights["lexical"] * (known if vectors is not None else 1.0), math.sqrt(shares[at])))
+            said = (1 - NAME_SHARE) * math.sqrt(shares[at]) + NAME_SHARE * names[at]
+            parts.append((weights["lexical"] * (known if vectors is not None else 1.0), said))
         if vectors is not None:
             parts.append((weights["semantic"], vectors[at][0]))
             if contract.capability.examples:

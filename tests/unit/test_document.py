@@ -6,7 +6,7 @@ from typing import Any
 
 from toolsearch.config import Bm25Parameters
 from toolsearch.contract import ToolContract
-from toolsearch.index.document import FIELD_NAMES, MAX_PARAMETER_TEXT, parameter_names, tool_document
+from toolsearch.index.document import FIELD_NAMES, MAX_PARAMETER_TEXT, VIEW_WEIGHTS, parameter_names, tool_document
 
 
 def contract(**sections: Any) -> ToolContract:
@@ -46,7 +46,7 @@ REFUND = contract(
 
 def test_every_field_has_its_text() -> None:
     fields = tool_document(REFUND).fields
-    assert tuple(fields) == FIELD_NAMES
+    assert tuple(fields) == tuple(name for name in FIELD_NAMES if name != "returns")
     assert fields["name"] == "refund.create"
     assert fields["domain"] == "orders\nshop"
     assert fields["parameters"].split("\n") == [
@@ -75,9 +75,29 @@ def test_examples_are_apart_from_the_embedded_text() -> None:
 
 def test_embedded_text_starts_with_the_best_content() -> None:
     assert tool_document(REFUND).positive_text == (
-        "refund create; 发起退款; issue_refund. Pays a paid order back to the buyer. "
+        "shop: refund create; 发起退款; issue_refund. Pays a paid order back to the buyer. "
         "the buyer returned the goods. order id, reason, lines, amount"
     )
+
+
+def test_views_are_the_main_text_what_is_returned_and_the_name() -> None:
+    returning = contract(
+        output={
+            "schema": {
+                "description": "The refund.",
+                "properties": {"refund_id": {"description": "its number"}, "at": {}},
+            },
+            "produces": {"refund_id": "$.refund_id", "receipt": "$.receipt"},
+        }
+    )
+    document = tool_document(returning)
+    assert dict(document.views) == {
+        document.positive_text: VIEW_WEIGHTS["positive"],
+        "refund create: The refund.; refund id: its number; at; refund id; receipt": VIEW_WEIGHTS["returns"],
+        "refund create": VIEW_WEIGHTS["name"],
+    }
+    assert document.fields["returns"] == "The refund.; refund id: its number; at; refund id; receipt"
+    assert [weight for _, weight in tool_document(REFUND).views] == [VIEW_WEIGHTS["positive"], VIEW_WEIGHTS["name"]]
 
 
 def test_long_texts_leave_room_for_each_other() -> None:
