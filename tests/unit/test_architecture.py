@@ -15,6 +15,7 @@ MAX_LINES = 500
 # A module may import modules of its own layer or of a lower one. Longest prefix counts.
 LAYERS = {
     "toolsearch.errors": 0,
+    "toolsearch.problem": 0,
     "toolsearch.contract": 0,
     "toolsearch.query": 0,
     "toolsearch.result": 0,
@@ -30,6 +31,7 @@ LAYERS = {
     "toolsearch.upstream": 2,
     "toolsearch.rank": 3,
     "toolsearch.lint": 3,
+    "toolsearch.arguments": 3,
     "toolsearch.state": 4,
     "toolsearch.answer": 5,
     "toolsearch.decision": 5,
@@ -67,6 +69,7 @@ FORBIDDEN = [
 HOMES = {
     "faiss": {"toolsearch.index.vectors"},
     "duckdb": {"toolsearch.store.database"},
+    "jsonschema": {"toolsearch.arguments"},
     "onnxruntime": {"toolsearch.embed.onnx", "toolsearch.embed.bundled", "toolsearch.training"},
     "tokenizers": {"toolsearch.embed.onnx", "toolsearch.embed.bundled", "toolsearch.training"},
     "sentence_transformers": {"toolsearch.embed.sentence_transformers", "toolsearch.training"},
