@@ -1,7 +1,7 @@
 """What `toolsearch train` is worth: the same requests before and after, with past requests voting and without.
 
 python -m benchmarks.learning --data DIR [--encoder NAME] [--limit 400] [--only NAME] [--sizes 3 10 30]
-    -> benchmarks/results/learning.json, a table on standard output
+    -> benchmarks/learning.json, a table on standard output
 
 metatool has a log of its own (`queries_unsampled.jsonl`, none of whose requests is asked). acebench_zh is train data:
 half of its requests, by chance, are the log, the other half is asked. `train` sees the log alone and holds a part of it
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     text = json.dumps(
         {"settings": settings, "environment": environment().model_dump(mode="json"), "rows": rows}, indent=1
     )
-    (options.out / "results" / "learning.json").write_text(text + "\n", encoding="utf-8")
+    (options.out / "learning.json").write_text(text + "\n", encoding="utf-8")
     return 0
 
 
@@ -129,7 +129,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = os.environ.get("TOOLSEARCH_DATA", str(HERE.parents[1] / "shared" / "data"))
     parser.add_argument("--data", type=Path, default=Path(default), help="data root; default TOOLSEARCH_DATA")
-    parser.add_argument("--out", type=Path, default=HERE, help="folder for results/")
+    parser.add_argument("--out", type=Path, default=HERE, help="folder for learning.json")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this set; repeat")
     parser.add_argument("--limit", type=int, default=None, help="requests of each data set; default all")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="past requests of each tool")
