@@ -47,10 +47,16 @@ $(SERVERS)/.ready: tests/servers/requirements.txt tests/servers/package.json
 	npm install --prefix $(SERVERS) --no-audit --no-fund --ignore-scripts --loglevel=error
 	@touch $@
 
+# What the TypeScript example needs, where its users have it too.
+AI_SDK := examples/vercel-ai-sdk
+$(AI_SDK)/node_modules/.ready: $(AI_SDK)/package.json
+	npm install --prefix $(AI_SDK) --no-package-lock --no-audit --no-fund --ignore-scripts --loglevel=error
+	@touch $@
+
 indexes/starter/registry.duckdb: | $(VENV)/.serve
 	$(BIN)/toolsearch index indexes/starter
 
-servers: $(SERVERS)/.ready ## Install the real MCP servers that tests talk to (pip and npm)
+servers: $(SERVERS)/.ready $(AI_SDK)/node_modules/.ready ## Install what tests talk to: real MCP servers, the AI SDK (pip and npm)
 
 setup: $(VENV)/.serve ## Make the virtual environment
 
@@ -63,7 +69,7 @@ demo: $(VENV)/.serve indexes/starter/registry.duckdb ## Three searches with thei
 test: $(VENV)/.test ## Run the fast tests (no torch)
 	$(BIN)/python -m pytest -m "not slow and not st and not extras" -n 2 $(PYTEST_FLAGS)
 
-test-all: $(VENV)/.all $(SERVERS)/.ready ## Run every test with every extra, as CI does
+test-all: $(VENV)/.all $(SERVERS)/.ready $(AI_SDK)/node_modules/.ready ## Run every test with every extra, as CI does
 	$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)
 
 lint: $(VENV)/.lint ## Check style and format
@@ -90,4 +96,4 @@ encoder: $(VENV)/.all ## Fit the bundled encoder again from installed packages a
 	$(BIN)/python -m toolsearch.training.encoder --data $(DATA) --out build/encoder
 
 clean: ## Remove built indexes and virtual environments
-	rm -rf $(VENV) $(SERVERS) .venv-peers indexes/*/registry.duckdb* indexes/*/snapshots
+	rm -rf $(VENV) $(SERVERS) $(AI_SDK)/node_modules .venv-peers indexes/*/registry.duckdb* indexes/*/snapshots
