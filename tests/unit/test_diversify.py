@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from toolsearch.rank.diversify import Folded, Likeness, diversify, jaccard
+from toolsearch.rank.diversify import COVER_BONUS, Folded, Likeness, diversify, in_covering_order, jaccard
 from toolsearch.rank.readiness import Readiness
 from toolsearch.rank.rerank import Evidence, Scored
 
@@ -100,3 +102,27 @@ def test_a_clause_nobody_answers_takes_no_place() -> None:
 def test_one_tool_may_answer_two_clauses() -> None:
     items = [scored(0, 0.9, clauses=(0, 1)), scored(1, 0.8, clauses=(1,))]
     assert ids(chosen(*items, clauses=2, size=1)) == [0]
+
+
+def test_the_first_few_cover_the_clauses() -> None:
+    items = [scored(0, 0.9, clauses=(0,)), scored(1, 0.88, clauses=(0,)), scored(2, 0.8, clauses=(1,)), scored(3, 0.7)]
+    ordered = in_covering_order(items, scored=lambda item: item, clauses=2)
+    assert [item.doc_id for item in ordered] == [0, 2, 1, 3]
+    assert in_covering_order(items, scored=lambda item: item, clauses=0) == items
+    assert ids(chosen(*items, size=2, clauses=2)) == [0, 2]
+
+
+def test_a_tool_far_below_is_not_put_forward() -> None:
+    far = 0.9 - COVER_BONUS / 2 - 0.01
+    items = [scored(0, 0.9, clauses=(0,)), scored(1, 0.9, clauses=(0,)), scored(2, far, clauses=(1,))]
+    assert [item.doc_id for item in in_covering_order(items, scored=lambda item: item, clauses=2)] == [0, 1, 2]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.sets(st.integers(0, 3))), max_size=12))
+def test_covering_order_moves_and_loses_nothing_else(drawn: list[tuple[float, set[int]]]) -> None:
+    best_first = sorted(drawn, key=lambda pair: -pair[0])
+    items = [scored(at, value, clauses=tuple(sorted(clauses))) for at, (value, clauses) in enumerate(best_first)]
+    ordered = in_covering_order(items, scored=lambda item: item, clauses=4)
+    assert sorted(item.doc_id for item in ordered) == [item.doc_id for item in items]
+    idle = [item.doc_id for item in ordered if not item.clauses]
+    assert idle == sorted(idle)

@@ -1,0 +1,99 @@
+"""How likely it is that any tool fits: rising with relevance and margin, and low for requests that need no tool."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch import Principal, SearchRequest, ToolContract, ToolIndex
+from toolsearch.config import SearchLimits
+from toolsearch.rank.confidence import MIDDLE, logistic, no_tool_requests
+from toolsearch.result import OutcomeKind
+from toolsearch.visibility.rules import RuleBook
+
+ANYONE = Principal(subject="u")
+UNIT = st.floats(0, 1)
+
+
+def tool(name: str, does: str) -> ToolContract:
+    return ToolContract.model_validate({"identity": {"name": name, "server": "s"}, "capability": {"does": does}})
+
+
+TOOLS = (
+    tool("orders.get", "Reads the status, items and price of one order by its number."),
+    tool("weather.forecast", "Returns the weather forecast of a city for the coming days."),
+    tool("mail.send", "Sends an e-mail to one or more recipients."),
+)
+
+
+@pytest.fixture(scope="module")
+def index() -> ToolIndex:
+    made = ToolIndex.create(None, rules=RuleBook.public())
+    made.add(TOOLS)
+    return made
+
+
+@given(UNIT, UNIT, st.floats(-1, 1), st.floats(-1, 1))
+def test_it_rises_with_both_and_stays_in_bounds(one: float, other: float, margin: float, second: float) -> None:
+    assert 0.0 <= logistic(one, margin=margin) <= 1.0
+    assert (logistic(min(one, other), margin=margin)) <= logistic(max(one, other), margin=margin)
+    assert (logistic(one, margin=min(margin, second))) <= logistic(one, margin=max(margin, second))
+
+
+def test_the_middle_is_an_even_chance() -> None:
+    assert logistic(MIDDLE, margin=0.0) == 0.5
+
+
+def test_the_bank_has_both_languages_and_no_repetition() -> None:
+    requests = no_tool_requests()
+    chinese = [text for text in requests if re.search("[一-鿿]", text)]
+    assert len(set(requests)) == len(requests) > 120
+    assert 50 < len(chinese) < len(requests) - 50
+
+
+@pytest.mark.parametrize("text", ["sing me a lullaby", "why do cats purr", "给我讲个睡前故事", "你叫什么名字呀"])
+def test_requests_without_a_tool_are_refused(index: ToolIndex, text: str) -> None:
+    answer = index.search(text, principal=ANYONE)
+    assert answer.outcome is OutcomeKind.NO_TOOL
+    assert answer.confidence < index.limits.min_confidence
+    assert answer.near_misses
+
+
+@pytest.mark.parametrize("text", ["what is the status of order 17", "苏州后天天气怎么样", "email the report to Ann"])
+def test_requests_with_a_tool_are_answered(index: ToolIndex, text: str) -> None:
+    answer = index.search(text, principal=ANYONE)
+    assert answer.candidates
+    assert answer.confidence > 0.5
+
+
+def test_a_named_tool_is_offered_whatever_else_the_request_is_like(index: ToolIndex) -> None:
+    answer = index.search("tell me a joke with mail.send", principal=ANYONE)
+    assert answer.candidates[0].ref == "s/mail.send@1"
+
+
+def test_the_limit_is_the_caller_s(index: ToolIndex) -> None:
+    text = "what is the status of order 17"
+    assert index.with_limits(SearchLimits(min_confidence=0.0)).search(text, principal=ANYONE).candidates
+    refused = index.with_limits(SearchLimits(min_confidence=1.0)).search(text, principal=ANYONE)
+    assert refused.outcome is OutcomeKind.NO_TOOL
+
+
+def test_words_alone_are_judged_by_relevance(index: ToolIndex) -> None:
+    asked = SearchRequest(text="status, items and price of an order", mode="lexical")
+    assert index.search(asked, principal=ANYONE).confidence > 0.5
+
+
+def test_a_hidden_tool_moves_no_confidence() -> None:
+    found = []
+    for contracts in (TOOLS[:1], TOOLS):
+        index = ToolIndex.create(None, rules=RuleBook.public(), encoder="hashed")
+        index.add(contracts)
+        asked = SearchRequest(text="order number", restrict={"tools": ["s/orders.get"]})
+        found.append(index.search(asked, principal=ANYONE).confidence)
+    assert found[0] == found[1] > 0
+
+
+def test_an_empty_catalogue_has_none() -> None:
+    index = ToolIndex.create(None, rules=RuleBook.public(), encoder="hashed")
+    assert index.search("anything", principal=ANYONE).confidence == 0.0
