@@ -29,6 +29,7 @@ class ArgumentProblem(Frozen):
     field: str = Field(description="Dotted path of the argument; empty = the arguments as a whole.")
     message: str = Field(description="The offending value and the limit.")
     hint: str = Field(default="", description="What to send instead.")
+    options: tuple[Any, ...] = Field(default=(), description="Values that would do, where they can be listed.")
 
 
 def shown(value: Any) -> str:

@@ -19,10 +19,8 @@ from toolsearch.contract import ToolContract
 _NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
 _VALUE = rf"{_NAME}|-?\d+(?:\.\d+)?|今天"
 _ORDERS: tuple[tuple[str, str], ...] = (
-    (
-        r"(?:must|should|may|can) ?not be (?:after|later than|greater than|more than|above)|(?:must|may|can) ?not exceed",
-        "<=",
-    ),
+    (r"(?:must|should|may|can) ?not be (?:after|later than|greater than|more than|above)", "<="),
+    (r"(?:must|should|may|can) ?not exceed", "<="),
     (r"不(?:得|能|可|应)(?:以)?(?:晚于|大于|高于|超过)", "<="),
     (r"(?:must|should|may|can) ?not be (?:before|earlier than|less than|below)", ">="),
     (r"不(?:得|能|可|应)(?:以)?(?:早于|小于|低于|少于)", ">="),

@@ -92,17 +92,20 @@ def _problem(error: Any) -> ArgumentProblem:
     field = ".".join(str(part) for part in error.absolute_path)
     value, limit = error.instance, error.validator_value
     layer = Layer.SEMANTICS if keyword == "format" else Layer.STRUCTURE
-    message, hint = f"{shown(value)} does not fit {keyword} {shown(limit)}", ""
+    options: tuple[Any, ...]
+    message, hint, options = f"{shown(value)} does not fit {keyword} {shown(limit)}", "", ()
     if keyword == "required":
         missing = [name for name in limit if name not in value]
         names = [name for name in missing if error.message.startswith(repr(name))] or missing
         field = ".".join(filter(None, (field, names[0] if names else "")))
         message, hint = f"{field} is required and not given", f"give {field}, or ask for it"
     elif keyword == "additionalProperties":
-        message, hint = str(error.message), "leave it out, or write one of the names of the schema"
+        names = error.schema.get("properties") if isinstance(error.schema, Mapping) else None
+        options = tuple(names)[:MAX_CHOICES] if isinstance(names, Mapping) else ()
+        message, hint = str(error.message), f"leave it out; the arguments are {', '.join(options) or 'none'}"
     elif keyword == "enum":
-        choices = ", ".join(map(repr, limit[:MAX_CHOICES]))
-        message, hint = f"{shown(value)} is not one of the values", f"write one of {choices}"
+        options = tuple(limit[:MAX_CHOICES]) if isinstance(limit, list) else ()
+        message, hint = f"{shown(value)} is not one of the values", f"write one of {', '.join(map(repr, options))}"
     elif keyword == "type":
         wanted = " or ".join(limit) if isinstance(limit, list) else str(limit)
         message, hint = f"{shown(value)} is not of type {wanted}", f"send {wanted}"
@@ -110,7 +113,7 @@ def _problem(error: Any) -> ArgumentProblem:
         message, hint = f"{shown(value)} has not the {keyword} {str(limit)[:200]!r}", _example(error.schema)
     elif keyword in ("anyOf", "oneOf", "allOf", "not", "if", "dependentRequired"):
         message = str(error.message)[:300]
-    return ArgumentProblem(layer=layer, code=keyword, field=field, message=message, hint=hint)
+    return ArgumentProblem(layer=layer, code=keyword, field=field, message=message, hint=hint, options=options)
 
 
 def _example(schema: Any) -> str:

@@ -146,6 +146,12 @@ def find_format(facts: RequestFacts, name: str) -> str | None:
     return match.group() if match else None
 
 
+def find_formats(facts: RequestFacts, name: str) -> tuple[str, ...]:
+    """Return every piece of the request in a JSON Schema format, each once, in order."""
+    pattern = _FORMATS.get(name)
+    return tuple(dict.fromkeys(match.group() for match in pattern.finditer(facts.text))) if pattern else ()
+
+
 def known_format(name: str) -> bool:
     """Tell whether `find_format` can look for this format."""
     return name in _FORMATS

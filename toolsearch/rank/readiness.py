@@ -121,6 +121,14 @@ def input_fields(contract: ToolContract) -> tuple[InputField, ...]:
     return tuple(_input_field(name, known.get(name), contract) for name in contract.required_inputs)
 
 
+def all_fields(contract: ToolContract) -> tuple[InputField, ...]:
+    """Return every parameter of a contract: the required ones first, the others in the order of the schema."""
+    properties = contract.input_schema.get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    names = dict.fromkeys((*contract.required_inputs, *known, *contract.input.semantics))
+    return tuple(_input_field(name, known.get(name), contract) for name in names)
+
+
 def _input_field(name: str, schema: Any, contract: ToolContract) -> InputField:
     spec: dict[str, Any] = schema if isinstance(schema, dict) else {}
     raw_enum = spec.get("enum")
