@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolsearch.client import Client
     from toolsearch.contract import SideEffect, ToolContract, ToolRef
     from toolsearch.engine import ToolIndex
     from toolsearch.errors import ToolSearchError
     from toolsearch.ingest.reader import ReadReport, load_contracts, read_path
-    from toolsearch.live import ChangeReport, LearnReport
+    from toolsearch.live import ChangeReport
     from toolsearch.query import Outcome, PastRequest, Principal, Restriction, SearchRequest
     from toolsearch.result import Candidate, CandidateSet
     from toolsearch.visibility.rules import Rule, RuleBook
@@ -20,8 +21,8 @@ __all__ = [
     "Candidate",
     "CandidateSet",
     "ChangeReport",
+    "Client",
     "IndexStatus",
-    "LearnReport",
     "Outcome",
     "PastRequest",
     "Principal",
@@ -45,8 +46,8 @@ _HOMES = {
     "Candidate": "result",
     "CandidateSet": "result",
     "ChangeReport": "live",
+    "Client": "client",
     "IndexStatus": "upkeep",
-    "LearnReport": "live",
     "Outcome": "query",
     "PastRequest": "query",
     "Principal": "query",

@@ -24,6 +24,7 @@ ToolSearchError                one base to catch
   UpstreamError                a server that tools come from does not answer: start it, or mend it  (.server)
     UpstreamTimeout            it did not answer in time: wait longer, or look at it
   UpstreamConfigError          the list of such servers is wrong: fix the file  (.source, .path)
+  ServerUnreachable            the toolsearch server does not answer: start it, wait, or mend the address  (.url)
   MissingExtraError            a package is missing: the message is the pip command
 ```
 
@@ -245,6 +246,21 @@ class UpstreamConfigError(ToolSearchError):
         place = ":".join(part for part in (source, path) if part)
         super().__init__(f"{place}: {message}" if place else message)
         self.source, self.path = source, path
+
+
+class ServerUnreachable(ToolSearchError):
+    """The toolsearch server does not answer: it does not run there, or not in time. Raised by the client.
+
+    Attributes:
+        url: Of the server.
+    """
+
+    code = "server_unreachable"
+    status = 503
+
+    def __init__(self, message: str, *, url: str) -> None:
+        super().__init__(f"the server at {url} {message}")
+        self.url = url
 
 
 class MissingExtraError(ToolSearchError):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from toolsearch import (
         CandidateSet,
         ChangeReport,
-        LearnReport,
         Outcome,
         PastRequest,
         Principal,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from toolsearch.export import ExportedTools
     from toolsearch.lint.check import LintOptions
     from toolsearch.lint.finding import LintReport
+    from toolsearch.live import LearnReport
     from toolsearch.models import LearntModel, ModelEntry
     from toolsearch.query import DefinitionFormat, Detail
     from toolsearch.result import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport

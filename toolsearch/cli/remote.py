@@ -16,7 +16,6 @@ from pydantic import TypeAdapter
 from toolsearch import (
     CandidateSet,
     ChangeReport,
-    LearnReport,
     Outcome,
     PastRequest,
     Principal,
@@ -30,7 +29,9 @@ from toolsearch.cli.remote_lint import RemoteLint
 from toolsearch.cli.remote_models import RemoteModels
 from toolsearch.cli.remote_sessions import RemoteSessions
 from toolsearch.cli.remote_versions import RemoteVersions
-from toolsearch.errors import IndexLocked, ToolSearchError
+from toolsearch.errors import IndexLocked
+from toolsearch.live import LearnReport
+from toolsearch.problem import as_error, json_or_none
 from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 
 _CHANGES = TypeAdapter(ChangeReport)
@@ -157,7 +158,7 @@ class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint):
                 found = json.loads(answer.read())
         except urllib.error.HTTPError as error:
             with error:
-                found = _json_or_none(error.read())
+                found = json_or_none(error.read())
         except (OSError, HTTPException, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
@@ -181,7 +182,7 @@ class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint):
                 return received
         except urllib.error.HTTPError as error:
             with error:
-                raise _as_error(error.code, error.read()) from None
+                raise as_error(error.code, error.read()) from None
         except (OSError, HTTPException) as error:
             raise IndexLocked(f"the server at {self.url} owns the index but does not answer: {error}") from None
 
@@ -196,30 +197,3 @@ def _bodies(requests: Iterable[PastRequest]) -> Iterator[str]:
             part = []
         part.append(text)
     yield f"[{','.join(part)}]"
-
-
-def _as_error(status: int, body: bytes) -> ToolSearchError:
-    """Return the library's own error for a problem document."""
-    problem = _json_or_none(body)
-    if not isinstance(problem, dict):
-        return ToolSearchError(f"the server answered {status} without a problem document")
-    detail = str(problem.get("detail", f"status {status}"))
-    for kind in _kinds(ToolSearchError):
-        if kind.code == problem.get("code"):
-            error = kind.__new__(kind)  # the text is complete; the constructors would add to it
-            Exception.__init__(error, detail)
-            return error
-    return ToolSearchError(detail)
-
-
-def _kinds(base: type[ToolSearchError]) -> Iterator[type[ToolSearchError]]:
-    for kind in base.__subclasses__():
-        yield kind
-        yield from _kinds(kind)
-
-
-def _json_or_none(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except ValueError:
-        return None

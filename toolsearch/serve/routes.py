@@ -17,7 +17,6 @@ from pydantic_core import to_json
 from toolsearch import (
     CandidateSet,
     ChangeReport,
-    LearnReport,
     Outcome,
     PastRequest,
     RuleBook,
@@ -25,6 +24,7 @@ from toolsearch import (
     ToolContract,
     ToolIndex,
 )
+from toolsearch.live import LearnReport
 from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
 from toolsearch.serve.auth import require_admin, require_role
 from toolsearch.serve.limits import strict_json

@@ -1,0 +1,199 @@
+"""The client that lets others work while it waits. Line by line the twin of `synchronous`; a test compares the two."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import httpx2
+
+from toolsearch.client import calls
+from toolsearch.client.calls import Call
+from toolsearch.client.transport import checked_url, options, pause, request_of, result, unreachable
+from toolsearch.contract import ToolContract
+from toolsearch.export import ExportedTools
+from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal, SearchRequest
+from toolsearch.result import CandidateSet, ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
+from toolsearch.visibility.rules import RuleBook
+
+if TYPE_CHECKING:
+    from toolsearch.lint.check import LintOptions
+    from toolsearch.lint.finding import LintReport
+    from toolsearch.live import ChangeReport, LearnReport
+
+_T = TypeVar("_T")
+
+
+class AsyncClient:
+    """The verbs of `ToolIndex` at a server. For one event loop.
+
+    There is no `principal` argument: the server takes it from the credentials. A request can narrow it (`restrict`).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 30.0,
+        retries: int = 2,
+        backoff_s: float = 0.1,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Talk to a server; nothing is sent before the first call.
+
+        Args:
+            url: Its address, e.g. `http://127.0.0.1:8765`.
+            api_key: A key or token of the server, sent as `Authorization: Bearer`.
+            timeout_s: Longest wait for an answer.
+            retries: How often a read is sent again when the server does not answer or is busy. Changes never are.
+            backoff_s: Wait before the first repetition; it doubles with each.
+            transport: How requests travel; None = the network. For tests, and for proxies.
+
+        Raises:
+            RequestError: If the address is none.
+        """
+        self.url = checked_url(url)
+        self._timeout_s, self._retries, self._backoff_s = timeout_s, retries, backoff_s
+        self._http = httpx2.AsyncClient(transport=transport, **options(api_key=api_key, timeout_s=timeout_s))
+        self.sessions = AsyncClientSessions(self)
+
+    async def search(self, request: SearchRequest | str) -> CandidateSet:
+        """Return the few permitted tools that fit a request, with reasons."""
+        return await self.do(calls.search(request))
+
+    async def explain(self, request: SearchRequest | str, *, ref: str) -> ScoreExplanation:
+        """Return how one visible tool scores for a request, whether or not it would be returned."""
+        return await self.do(calls.explain(request, ref=ref))
+
+    async def why_not(self, ref: str, *, principal: Principal) -> VisibilityReport:
+        """Return which rule shows or hides a tool from `principal`. For administrators."""
+        return await self.do(calls.why_not(ref, principal=principal))
+
+    async def tools(self) -> tuple[ToolSummary, ...]:
+        """Return the visible tools, sorted by reference."""
+        return await self.do(calls.tools())
+
+    async def tool(self, ref: str) -> ToolContract:
+        """Return one visible contract."""
+        return await self.do(calls.tool(ref))
+
+    async def export(
+        self,
+        *,
+        format: DefinitionFormat,
+        tools: Sequence[str] = (),
+        detail: Detail = Detail.FULL,
+        strict: bool = False,
+        defer_loading: bool = False,
+        namespaces: bool = False,
+    ) -> ExportedTools:
+        """Return definitions of visible tools in a provider's shape; see `ToolIndex.export`."""
+        return await self.do(
+            calls.export(
+                format=format,
+                tools=tools,
+                detail=detail,
+                strict=strict,
+                defer_loading=defer_loading,
+                namespaces=namespaces,
+            )
+        )
+
+    async def lint(self, *, options: LintOptions | None = None) -> LintReport:
+        """Return what is to be mended in the visible tools."""
+        return await self.do(calls.lint(options))
+
+    async def record_outcome(self, outcome: Outcome) -> None:
+        """Report how the call of a tool ended."""
+        await self.do(calls.record_outcome(outcome))
+
+    async def decision(self, trace_id: str) -> dict[str, Any]:
+        """Return the record kept of one search of the caller."""
+        return await self.do(calls.decision(trace_id))
+
+    async def add(self, contracts: Iterable[ToolContract], *, reason: str = "") -> ChangeReport:
+        """Add or replace contracts. For administrators."""
+        return await self.do(calls.put_tools(contracts, others="keep", reason=reason))
+
+    async def replace_all(self, contracts: Iterable[ToolContract], *, reason: str = "") -> ChangeReport:
+        """Make these the whole catalogue. For administrators."""
+        return await self.do(calls.put_tools(contracts, others="remove", reason=reason))
+
+    async def remove(self, ref: str, *, reason: str = "") -> ChangeReport:
+        """Remove one tool. For administrators."""
+        return await self.do(calls.remove(ref, reason=reason))
+
+    async def set_rules(self, rules: RuleBook) -> None:
+        """Replace the access rules. For administrators."""
+        await self.do(calls.set_rules(rules))
+
+    async def learn(self, requests: Iterable[PastRequest]) -> LearnReport:
+        """Learn from a log of past requests; one body's worth, see `max_body_bytes`. For administrators."""
+        return await self.do(calls.learn(requests))
+
+    async def forget(self, subject: str, *, tenant: str | None = None) -> int:
+        """Delete what a subject asked and was answered, and return how many records. For administrators."""
+        return await self.do(calls.forget(subject, tenant=tenant))
+
+    async def do(self, call: Call[_T]) -> _T:
+        """Send one call and return its result.
+
+        Raises:
+            ToolSearchError: The error that the server answered with.
+            ServerUnreachable: If it does not answer.
+        """
+        attempt = 0
+        while True:
+            failure: httpx2.Response | httpx2.TransportError
+            try:
+                response = failure = await self._http.request(**request_of(call, url=self.url))
+            except httpx2.TransportError as error:
+                failure = error
+            wait = pause(call, failure, attempt=attempt, retries=self._retries, backoff_s=self._backoff_s)
+            if wait is None:
+                if isinstance(failure, httpx2.TransportError):
+                    raise unreachable(failure, url=self.url, timeout_s=self._timeout_s) from None
+                return result(call, response)
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncClientSessions:
+    """The verbs of `ToolIndex.sessions` at a server."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        """Talk through a client."""
+        self._client = client
+
+    async def open(self, session_id: str | None = None) -> SessionList:
+        """Begin a session, or return the caller's session of that id; None = a random id."""
+        return await self._client.do(calls.open_session(session_id))
+
+    async def get(self, session_id: str) -> SessionList:
+        """Return a session with its definitions, as they were handed out."""
+        return await self._client.do(calls.get_session(session_id))
+
+    async def refresh(
+        self, session_id: str, refs: Sequence[str] = (), *, detail: Detail | None = None
+    ) -> SessionRefresh:
+        """Move tools of a session, or all, to their current revisions."""
+        return await self._client.do(calls.refresh_session(session_id, refs, detail=detail))
+
+    async def end(self, session_id: str) -> None:
+        """End a session."""
+        await self._client.do(calls.end_session(session_id))
