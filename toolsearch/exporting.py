@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from toolsearch.answer import Catalogue
 from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.export import ExportedTools, api_names, export
+from toolsearch.export import ExportedTools, export
 from toolsearch.export.openai import by_namespace
 from toolsearch.export.shapes import check
 from toolsearch.query import DefinitionFormat, Detail
@@ -33,7 +33,7 @@ def export_visible(
     check(format=format, detail=detail, strict=strict, deferred=defer_loading, namespaces=namespaces)
     state, docs = catalogue.state, catalogue.view.docs
     visible = docs.ids.tolist()
-    names = api_names([catalogue.contracts[doc_id].ref for doc_id in visible])
+    names = state.names_of(catalogue.view)
     wanted = {state.resolve(tool, docs=docs) for tool in tools} if tools else set(visible)
     contracts = sorted((catalogue.contracts[doc_id] for doc_id in wanted), key=lambda contract: contract.ref)
     made = [

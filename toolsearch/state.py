@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -13,19 +13,23 @@ from numpy.typing import NDArray
 from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.errors import RequestError, UnknownTool
+from toolsearch.export.names import api_names
 from toolsearch.index.columns import Columns, build_columns
 from toolsearch.index.docset import DocSet
 from toolsearch.index.experience import Experience
 from toolsearch.index.lexical import LexicalBackend
 from toolsearch.index.names import NameIndex, build_names
 from toolsearch.index.snapshot import Snapshot
-from toolsearch.index.view import Views
+from toolsearch.index.view import View, Views
 from toolsearch.query import Principal
 from toolsearch.rank.experience import NOBODY, PastRequests, number_documents
 from toolsearch.rank.features import FeatureCache
 from toolsearch.rank.recall import Lanes
 from toolsearch.rank.tuned import Tuned
 from toolsearch.visibility.rules import RuleBook
+
+NAMED_VIEWS = 64
+"""Views whose names are kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +47,7 @@ class IndexState:
     experience: Experience
     tuned: Tuned = field(default_factory=Tuned)
     _numbered: dict[str | None, tuple[NDArray[np.int32], NDArray[np.int32]]] = field(default_factory=dict, repr=False)
+    _named: dict[View, Mapping[ToolRef, str]] = field(default_factory=dict, repr=False)
 
     @property
     def contracts(self) -> Sequence[ToolContract]:
@@ -68,6 +73,16 @@ class IndexState:
             at=at,
             subject=None if principal.subject == NOBODY else principal.subject,
         )
+
+    def names_of(self, view: View) -> Mapping[ToolRef, str]:
+        """Return the provider-safe name of every tool of a view: tools outside it do not shape them."""
+        known = self._named.get(view)
+        if known is None:
+            if len(self._named) >= NAMED_VIEWS:
+                self._named.clear()
+            # Two threads may do it twice; each finds the same.
+            known = self._named[view] = api_names([self.contracts[doc_id].ref for doc_id in view.docs.ids.tolist()])
+        return known
 
     def adjacent(self, doc_id: int) -> list[int]:
         """Return the documents a contract names as adjacent, of any visibility."""

@@ -18,6 +18,8 @@ from toolsearch.export import ExportedTools
 from toolsearch.exporting import export_visible
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
 from toolsearch.models import Models
+from toolsearch.naming import find_tool
+from toolsearch.prepare import Prepared, PrepareRequest, prepared
 from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal
 from toolsearch.result import ToolSummary, VisibilityReport
 from toolsearch.sessions.room import SessionRoom
@@ -212,6 +214,45 @@ class Upkeep:
             defer_loading=defer_loading,
             namespaces=namespaces,
         )
+
+    def prepare(self, request: PrepareRequest, *, principal: Principal) -> Prepared:
+        """Return the whole definition of one chosen tool, and which of its inputs the conversation states.
+
+        The second turn, after a search has shown small cards. Nothing is called; what `prepare` finds wrong is what
+        the gateway would refuse.
+
+        Args:
+            request: Which tool, and what is known.
+            principal: On whose behalf; other tools are not named.
+
+        Raises:
+            UnknownTool: If the principal sees no such tool.
+            RequestError: If several visible tools have that name.
+        """
+        state = self._live.state
+        whom = principal if request.restrict is None else principal.narrowed(request.restrict)
+        catalogue = Catalogue(state, state.views.of(whom))
+        pin = request.session and self.sessions.pinned(request.session, request.ref, principal=principal)
+        doc_id = find_tool(str(pin.contract.ref) if pin else request.ref, catalogue=catalogue)
+        contract = pin.contract if pin else state.contracts[doc_id]
+        return prepared(
+            request,
+            contract=contract,
+            name=pin.api_name if pin else state.names_of(catalogue.view)[contract.ref],
+            catalogue=catalogue,
+            today=(request.now or datetime.now(UTC)).date(),
+            changed=bool(pin and pin.fingerprint != pin.current),
+        )
+
+    def ref_of(self, name: str, *, principal: Principal) -> str:
+        """Return the ref of the visible tool that a name speaks of: a ref, `server/name`, or what a model calls it.
+
+        Raises:
+            UnknownTool: If the principal sees no such tool.
+            RequestError: If several visible tools have that name.
+        """
+        state = self._live.state
+        return state.columns.refs[find_tool(name, catalogue=Catalogue(state, state.views.of(principal)))]
 
     def add(
         self,

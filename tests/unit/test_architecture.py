@@ -35,6 +35,8 @@ LAYERS = {
     "toolsearch.state": 4,
     "toolsearch.answer": 5,
     "toolsearch.decision": 5,
+    "toolsearch.naming": 5,
+    "toolsearch.prepare": 5,
     "toolsearch.live": 5,
     "toolsearch.memory": 4,
     "toolsearch.models": 4,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 
 from toolsearch.answer import Catalogue
-from toolsearch.contract import ToolRef
+from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.errors import RequestError, UnknownSession, UnknownTool
 from toolsearch.live import LiveIndex
 from toolsearch.query import SESSION_ID, DefinitionFormat, Detail, Principal
@@ -18,6 +18,23 @@ from toolsearch.sessions.listing import Session, pinned
 from toolsearch.sessions.moment import Moment
 from toolsearch.sessions.turn import Turn
 from toolsearch.store.sessions import SessionKey, SessionTool
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTool:
+    """A listed tool of a session.
+
+    Attributes:
+        api_name: Name under which the model calls it.
+        fingerprint: Of the revision that was handed out.
+        current: Fingerprint of the revision that the session would get now.
+        contract: That revision; adjacent tools that the principal may not see are left out of it.
+    """
+
+    api_name: str
+    fingerprint: str
+    current: str
+    contract: ToolContract
 
 
 class SessionRoom:
@@ -101,6 +118,23 @@ class SessionRoom:
                 session=moment.shown(after),
             )
 
+    def pinned(self, session_id: str, name: str, *, principal: Principal) -> PinnedTool | None:
+        """Return what a session pinned of a tool and would get of it now; None where it pinned nothing of that name.
+
+        Args:
+            session_id: Of the session; one that is not open pinned nothing.
+            name: The name that the session gave the tool, or a reference with or without server and version.
+            principal: Whose session it is.
+        """
+        with suppress(UnknownSession), self._found(session_id, principal=principal) as (session, moment):
+            tool = _named(session, name)
+            contract = None if tool is None else moment.contract(tool.ref)
+            if tool is not None and contract is not None:
+                current = moment.revision(contract, session_id=session_id)
+                adjacent = Catalogue(moment.state, moment.view).visible_adjacent(current)
+                return PinnedTool(tool.api_name, tool.fingerprint, current.fingerprint, current.naming_only(adjacent))
+        return None
+
     @contextmanager
     def turn(self, session_id: str, *, principal: Principal, narrowed: Principal) -> Iterator[Turn]:
         """Hold a session for one search, beginning it where there is none.
@@ -153,6 +187,21 @@ class SessionRoom:
 
 def _key(session_id: str, principal: Principal) -> SessionKey:
     return SessionKey(session_id, principal.subject, principal.tenant)
+
+
+def _named(session: Session, name: str) -> SessionTool | None:
+    """Return the one listed tool that a model or a harness means by a name."""
+    tools = session.listed.values()
+    for means in (
+        lambda tool: name == tool.api_name,
+        lambda tool: name == str(tool.ref),
+        lambda tool: name == f"{tool.ref.server}/{tool.ref.name}",
+        lambda tool: name == tool.ref.name,
+    ):
+        found = [tool for tool in tools if means(tool)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
 
 
 def _listed(session: Session, refs: Sequence[str]) -> list[SessionTool]:
