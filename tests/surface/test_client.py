@@ -153,9 +153,11 @@ def test_what_took_too_long_is_not_sent_again() -> None:
         raise httpx2.ReadTimeout("slow")
 
     transport, sent = counting(slow)
-    with Client(LOOPBACK, transport=transport, timeout_s=7) as client:
-        with pytest.raises(ServerUnreachable, match="within 7 s"):
-            client.tools()
+    with (
+        Client(LOOPBACK, transport=transport, timeout_s=7) as client,
+        pytest.raises(ServerUnreachable, match="within 7 s"),
+    ):
+        client.tools()
     assert len(sent) == 1
     transport, sent = counting(lambda _: busy("timeout"))
     with Client(LOOPBACK, transport=transport) as client, pytest.raises(ToolSearchError):
@@ -216,7 +218,18 @@ def test_the_async_client_is_the_twin_of_the_other() -> None:
 
 
 def test_the_client_has_the_verbs_of_the_library() -> None:
-    for verb in ("search", "explain", "why_not", "tools", "tool", "export", "lint", "record_outcome", "decision"):
+    for verb in (
+        "search",
+        "explain",
+        "why_not",
+        "tools",
+        "tool",
+        "export",
+        "prepare",
+        "lint",
+        "record_outcome",
+        "decision",
+    ):
         mine = inspect.signature(getattr(Client, verb)).parameters
         theirs = inspect.signature(getattr(ToolIndex, verb)).parameters
         left = [name for name in theirs if name not in {"principal", "asked_by"} or verb == "why_not"]

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from pydantic_core import to_json
 
-from toolsearch.contract import ToolRef
 from toolsearch.errors import RequestError, ToolSearchError, UnknownTool
 from toolsearch.query import OutcomeStatus
+from toolsearch.result import SessionTool
 
 MAX_ERROR_CHARS = 500
 
@@ -28,16 +28,18 @@ class CallResult:
         status: As reported; `rejected` = the tool was not run.
         ref: Of the tool; None = the model called by a name that no tool of the session has.
         value: What the tool returned, before it became text.
+        found: What a call of the search tool found: always-on tools first, then best first.
     """
 
     text: str
     status: OutcomeStatus
     ref: str | None = None
     value: Any = None
+    found: tuple[SessionTool, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Return whether the tool ran and succeeded."""
+        """Return whether the tool ran and succeeded; a search that found nothing did."""
         return self.status is OutcomeStatus.SUCCESS
 
 
@@ -81,10 +83,10 @@ def parsed(arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
     return data
 
 
-def succeeded(ref: ToolRef | str, value: Any) -> CallResult:
+def succeeded(ref: str, value: Any) -> CallResult:
     """Return the result of a call that returned a value."""
     text = value if isinstance(value, str) else to_json(value, fallback=str).decode()
-    return CallResult(text=text, status=OutcomeStatus.SUCCESS, ref=str(ref), value=value)
+    return CallResult(text=text, status=OutcomeStatus.SUCCESS, ref=ref, value=value)
 
 
 def failed(ref: str, error: Exception) -> CallResult:

@@ -140,16 +140,6 @@ class ToolSet:
         """Tell whether a call is one of the search tool."""
         return name == self.search_name
 
-    def answer_search(self, arguments: str | Mapping[str, Any]) -> tuple[str, list[SessionTool]]:
-        """Run a call of the search tool, and return what the model reads and the tools that were found."""
-        try:
-            query, limit = asked(parsed(arguments))
-            answer = self.search(query, k=limit)
-        except RequestError as error:
-            return f"the search failed: {error}", []
-        tools = self.found(answer)
-        return found_text(answer, tools), tools
-
     def call(self, name: str, arguments: str | Mapping[str, Any] | None) -> CallResult:
         """Run a call of the model, if its tool is still in the list, and report how it ended.
 
@@ -187,8 +177,14 @@ class ToolSet:
         return result
 
     def _searched(self, arguments: str | Mapping[str, Any] | None) -> CallResult:
-        text, _ = self.answer_search(arguments or {})
-        return CallResult(text=text, status=OutcomeStatus.SUCCESS)
+        """Run a call of the search tool."""
+        try:
+            query, limit = asked(parsed(arguments))
+            answer = self.search(query, k=limit)
+        except RequestError as error:
+            return CallResult(text=f"the search failed: {error}", status=OutcomeStatus.REJECTED)
+        tools = self.found(answer)
+        return CallResult(text=found_text(answer, tools), status=OutcomeStatus.SUCCESS, found=tuple(tools))
 
     def _begun(self, name: str, arguments: str | Mapping[str, Any] | None) -> CallResult | tuple[str, dict[str, Any]]:
         """Return reference and arguments of a call, or its refusal."""
