@@ -16,6 +16,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import Field
 
 from toolsearch import Principal
 from toolsearch.adapters.langchain import ToolSearchMiddleware
@@ -37,7 +38,7 @@ class ScriptedModel(BaseChatModel):
     """Calls the tool of the turn; once its result is there, answers with it."""
 
     calls: list[tuple[str, dict[str, Any]]]
-    sent: list[list[dict[str, Any]]] = []
+    sent: list[list[dict[str, Any]]] = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:
