@@ -19,7 +19,8 @@ from toolsearch.exporting import export_visible
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
 from toolsearch.models import Models
 from toolsearch.naming import find_tool
-from toolsearch.prepare import Prepared, PrepareRequest, prepared
+from toolsearch.preparation import Prepared, PrepareRequest
+from toolsearch.prepare import prepared
 from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal
 from toolsearch.result import ToolSummary, VisibilityReport
 from toolsearch.sessions.room import SessionRoom

@@ -11,6 +11,7 @@ from surface_catalogue import ADMIN, CATALOGUE, LOOPBACK, RULES, SUPPORT
 
 from toolsearch import SearchRequest, ToolIndex
 from toolsearch.cli.app import main
+from toolsearch.preparation import PrepareRequest
 from toolsearch.serve.http import create_app
 from toolsearch.settings import load_settings
 
@@ -75,6 +76,29 @@ def test_the_other_verbs(folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
         body = {"ref": ref, "principal": LOCAL.model_dump(mode="json")}
         assert client.post("/v1/why-not", json=body).text == report
         assert client.get(f"/v1/tools/{ref}").text == contract
+
+
+def test_prepare(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    turns = [{"role": "user", "text": "I ordered ORD-20260917"}]
+    asked = {"ref": "orders/orders.get", "text": "where is it", "conversation": turns, "format": "mcp"}
+    (tmp_path / "principal.json").write_text(LOCAL.model_dump_json())
+    (tmp_path / "turns.json").write_text(json.dumps(turns))
+    with ToolIndex.open(folder) as index:
+        by_library = index.prepare(PrepareRequest.model_validate(asked), principal=LOCAL).model_dump_json()
+    words = ["prepare", "orders/orders.get", "--text", "where is it", "--conversation", tmp_path / "turns.json"]
+    with pytest.raises(SystemExit):
+        main(
+            [
+                *map(str, words),
+                *("--format", "mcp", "--json", "-i", str(folder), "--principal", str(tmp_path / "principal.json")),
+            ]
+        )
+    by_command = capsys.readouterr().out.rstrip("\n")
+    app = create_app(ToolIndex.open(folder), settings=load_settings(local_principal=LOCAL))
+    with TestClient(app, base_url=LOOPBACK) as client:
+        by_http = client.post("/v1/prepare", json=asked).text
+    assert by_library == by_command == by_http
+    assert json.loads(by_http)["arguments"] == {"order_id": "ORD-20260917"}
 
 
 def test_sessions(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

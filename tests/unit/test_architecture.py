@@ -20,6 +20,8 @@ LAYERS = {
     "toolsearch.query": 0,
     "toolsearch.result": 0,
     "toolsearch.explain": 0,
+    "toolsearch.arguments.problem": 0,
+    "toolsearch.preparation": 0,
     "toolsearch.config": 0,
     "toolsearch.analysis": 1,
     "toolsearch.visibility": 1,

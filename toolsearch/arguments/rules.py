@@ -16,7 +16,7 @@ from typing import Any
 from toolsearch.arguments.problem import ArgumentProblem, Layer, shown
 from toolsearch.contract import ToolContract
 
-_NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*"
 _VALUE = rf"{_NAME}|-?\d+(?:\.\d+)?|今天"
 _ORDERS: tuple[tuple[str, str], ...] = (
     (r"(?:must|should|may|can) ?not be (?:after|later than|greater than|more than|above)", "<="),

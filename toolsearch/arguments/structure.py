@@ -100,8 +100,8 @@ def _problem(error: Any) -> ArgumentProblem:
         field = ".".join(filter(None, (field, names[0] if names else "")))
         message, hint = f"{field} is required and not given", f"give {field}, or ask for it"
     elif keyword == "additionalProperties":
-        names = error.schema.get("properties") if isinstance(error.schema, Mapping) else None
-        options = tuple(names)[:MAX_CHOICES] if isinstance(names, Mapping) else ()
+        known = error.schema.get("properties") if isinstance(error.schema, Mapping) else None
+        options = tuple(known)[:MAX_CHOICES] if isinstance(known, Mapping) else ()
         message, hint = str(error.message), f"leave it out; the arguments are {', '.join(options) or 'none'}"
     elif keyword == "enum":
         options = tuple(limit[:MAX_CHOICES]) if isinstance(limit, list) else ()

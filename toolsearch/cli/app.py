@@ -32,6 +32,7 @@ from toolsearch.cli.lint import lint
 from toolsearch.cli.models import models
 from toolsearch.cli.outcomes import outcomes
 from toolsearch.cli.pending import pending
+from toolsearch.cli.prepare import prepare
 from toolsearch.cli.reject import reject
 from toolsearch.cli.remove import remove
 from toolsearch.cli.rollback import rollback
@@ -65,6 +66,7 @@ app.command()(train)
 app.command()(models)
 app.command()(export)
 app.command()(lint)
+app.command()(prepare)
 app.command()(enrich)
 app.command()(sessions)
 app.command()(diff)

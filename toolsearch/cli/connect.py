@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolsearch.lint.finding import LintReport
     from toolsearch.live import LearnReport
     from toolsearch.models import LearntModel, ModelEntry
+    from toolsearch.preparation import Prepared, PrepareRequest
     from toolsearch.query import DefinitionFormat, Detail
     from toolsearch.result import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
     from toolsearch.store.sources import SourceRow
@@ -125,6 +126,9 @@ class Verbs(Protocol):
         namespaces: bool,
     ) -> ExportedTools:
         """Return definitions of visible tools in a provider's shape."""
+
+    def prepare(self, request: PrepareRequest, *, principal: Principal) -> Prepared:
+        """Return what a call of one tool needs and has."""
 
     def lint(self, *, principal: Principal, options: LintOptions | None) -> LintReport:
         """Return what is to be mended in the visible tools."""

@@ -27,6 +27,7 @@ from toolsearch.cli.remote_export import RemoteExport
 from toolsearch.cli.remote_importing import RemoteImporting
 from toolsearch.cli.remote_lint import RemoteLint
 from toolsearch.cli.remote_models import RemoteModels
+from toolsearch.cli.remote_prepare import RemotePrepare
 from toolsearch.cli.remote_sessions import RemoteSessions
 from toolsearch.cli.remote_versions import RemoteVersions
 from toolsearch.errors import IndexLocked
@@ -43,7 +44,7 @@ _TIMEOUT_S = 310.0
 _START_WAIT_S = 15.0
 
 
-class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint):
+class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint, RemotePrepare):
     """A client of one server. The server decides on the principal; the arguments of that name are not sent."""
 
     def __init__(self, url: str, *, api_key: str | None = None) -> None:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from toolsearch.contract import ToolContract
 from toolsearch.export import ExportedTools
+from toolsearch.preparation import Prepared, PrepareRequest
 from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal, SearchRequest
 from toolsearch.result import CandidateSet, ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
 from toolsearch.visibility.rules import RuleBook
@@ -100,6 +101,12 @@ def export(
         read=ExportedTools.model_validate_json,
         repeatable=True,
     )
+
+
+def prepare(request: PrepareRequest) -> Call[Prepared]:
+    """Return the call of `prepare`."""
+    body = request.model_dump_json()
+    return Call(method="POST", path="/v1/prepare", body=body, read=Prepared.model_validate_json, repeatable=True)
 
 
 def lint(options: LintOptions | None) -> Call[LintReport]:

@@ -14,6 +14,7 @@ from toolsearch.client.calls import Call
 from toolsearch.client.transport import checked_url, options, pause, request_of, result, unreachable
 from toolsearch.contract import ToolContract
 from toolsearch.export import ExportedTools
+from toolsearch.preparation import Prepared, PrepareRequest
 from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal, SearchRequest
 from toolsearch.result import CandidateSet, ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
 from toolsearch.visibility.rules import RuleBook
@@ -101,6 +102,10 @@ class Client:
                 namespaces=namespaces,
             )
         )
+
+    def prepare(self, request: PrepareRequest) -> Prepared:
+        """Return the whole definition of one chosen tool, and what of its inputs is at hand."""
+        return self.do(calls.prepare(request))
 
     def lint(self, *, options: LintOptions | None = None) -> LintReport:
         """Return what is to be mended in the visible tools."""

@@ -28,6 +28,7 @@ from toolsearch.serve.routes_export import router as export_router
 from toolsearch.serve.routes_importing import router as importing_router
 from toolsearch.serve.routes_learning import router as learning_router
 from toolsearch.serve.routes_lint import router as lint_router
+from toolsearch.serve.routes_prepare import router as prepare_router
 from toolsearch.serve.routes_sessions import router as sessions_router
 from toolsearch.serve.routes_versions import router as versions_router
 from toolsearch.serve.sidecar import Sidecar
@@ -76,6 +77,7 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
     app.include_router(versions_router)
     app.include_router(importing_router)
     app.include_router(lint_router)
+    app.include_router(prepare_router)
     app.include_router(learning_router)
     install_handlers(app)
     app.add_middleware(Guard, settings=settings, authenticator=authenticator(settings), metrics=metrics)
