@@ -82,8 +82,10 @@ HOMES = {
     "fastapi": {"toolsearch.serve"},
     "typer": {"toolsearch.cli"},
     "rich": {"toolsearch.cli"},
-    "mcp": {"toolsearch.upstream", "toolsearch.serve"},
+    "mcp": {"toolsearch.adapters.openai_agents", "toolsearch.upstream", "toolsearch.serve"},
     "httpx2": {"toolsearch.client", "toolsearch.upstream"},
+    "agents": {"toolsearch.adapters.openai_agents"},
+    "pydantic_ai": {"toolsearch.adapters.pydantic_ai"},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 from toolsearch.analysis.analyzer import analyze
@@ -18,10 +19,15 @@ def request_text(said: Sequence[str]) -> str:
         said: The user's messages, oldest first. Only the newest counts, and the one before it where it is short: what
             was asked earlier has found its tools already.
     """
-    spoken = [text.strip() for text in said if text.strip()]
+    spoken = [text.strip() for text in said if speaks(text)]
     if not spoken:
         return ""
     newest = spoken[-1]
     if len(spoken) > 1 and len(analyze(newest)) < ENOUGH_WORDS:
         newest = f"{spoken[-2]}\n{newest}"
     return newest[-MAX_QUERY_CHARS:]  # a pasted document comes first, what to do with it last
+
+
+def speaks(text: str) -> bool:
+    """Tell whether a text has anything to search for: a search refuses one without."""
+    return any(not char.isspace() and unicodedata.category(char) not in {"Cc", "Cf", "Cs"} for char in text)

@@ -61,14 +61,13 @@ def found_text(answer: CandidateSet, tools: Sequence[SessionTool]) -> str:
     """
     names = {tool.ref: tool.api_name for tool in tools}
     cards = [_card(candidate, names[candidate.ref]) for candidate in answer.candidates if candidate.ref in names]
-    found: dict[str, Any] = {"outcome": answer.outcome.value, "message": answer.message, "tools": cards}
-    if answer.clarify is not None:
-        found["ask_the_user"] = answer.clarify.question
+    message = answer.message if answer.clarify is None else answer.clarify.question
+    found = {"outcome": answer.outcome.value, "message": message, "tools": cards}
     return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
 def _card(candidate: Candidate, name: str) -> dict[str, Any]:
-    card: dict[str, Any] = {"name": name, "title": candidate.title, "side_effect": str(candidate.side_effect)}
+    card: dict[str, Any] = {"name": name, "title": candidate.title, "side_effect": candidate.side_effect.label}
     missing = [entry.field for entry in candidate.inputs.missing]
     if missing:
         card["missing"] = missing

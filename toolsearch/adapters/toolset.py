@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from toolsearch.adapters.calling import CallResult, Run, failed, nothing_runs, parsed, succeeded
-from toolsearch.adapters.request_text import request_text
+from toolsearch.adapters.request_text import request_text, speaks
 from toolsearch.adapters.search_tool import SEARCH_TOOL, asked, found_text
 from toolsearch.adapters.source import ToolSource
 from toolsearch.errors import RequestError, ToolSearchError, UnknownTool
@@ -83,10 +83,10 @@ class ToolSet:
             inputs: Parameter values already at hand.
 
         Returns:
-            The answer, or None where the user said nothing.
+            The answer, or None where the user said nothing that can be searched for.
         """
         text = request_text(said)
-        return self.search(text, inputs=inputs) if text else None
+        return self.search(text, inputs=inputs) if speaks(text) else None
 
     def search(self, text: str, *, k: int | None = None, inputs: Mapping[str, Any] | None = None) -> CandidateSet:
         """Search, and put what is found at the end of the list.
