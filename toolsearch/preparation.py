@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, Field, StringConstraints
 
 from toolsearch.arguments.problem import ArgumentProblem
 from toolsearch.contract import Frozen, SideEffectField
-from toolsearch.query import DefinitionFormat, Label, Restriction, SessionId, _json_inputs
+from toolsearch.query import DefinitionFormat, JsonInputs, Label, Restriction, SessionId
 from toolsearch.result import MissingInput
 
 MAX_TURNS = 200
@@ -38,9 +38,7 @@ class PrepareRequest(Frozen):
     conversation: tuple[Turn, ...] = Field(
         default=(), max_length=MAX_TURNS, description="Turns before it, oldest first."
     )
-    inputs: Annotated[dict[str, Any], AfterValidator(_json_inputs)] = Field(
-        default_factory=dict, description="Argument values already at hand, as plain JSON."
-    )
+    inputs: JsonInputs = Field(default_factory=dict, description="Argument values already at hand, as plain JSON.")
     session: SessionId | None = Field(default=None, description="Session in which the tool was handed out.")
     format: DefinitionFormat = DefinitionFormat.NATIVE
     restrict: Restriction | None = Field(default=None, description="Narrows the principal for this request.")

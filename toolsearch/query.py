@@ -28,8 +28,6 @@ MAX_INPUT_DEPTH = 32
 Label = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 SESSION_ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$"
 SessionId = Annotated[str, StringConstraints(pattern=SESSION_ID)]
-SESSION_ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$"
-SessionId = Annotated[str, StringConstraints(pattern=SESSION_ID)]
 TraceId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
 
@@ -61,6 +59,10 @@ def _json_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
                 "false, null, arrays, objects); write dates and other values as text"
             )
     return inputs
+
+
+JsonInputs = Annotated[dict[str, Any], AfterValidator(_json_inputs)]
+"""Values by input name, as plain JSON."""
 
 
 class Restriction(Frozen):
@@ -141,9 +143,7 @@ class SearchRequest(Frozen):
 
     text: Annotated[str, StringConstraints(max_length=MAX_QUERY_CHARS), AfterValidator(_speaks)]
     k: int | None = Field(default=None, ge=1, le=MAX_K, description="At most this many; None = by situation.")
-    inputs: Annotated[dict[str, Any], AfterValidator(_json_inputs)] = Field(
-        default_factory=dict, description="Parameter values already at hand, as plain JSON."
-    )
+    inputs: JsonInputs = Field(default_factory=dict, description="Parameter values already at hand, as plain JSON.")
     restrict: Restriction | None = Field(default=None, description="Narrows the principal for this request.")
     mode: Mode = Mode.HYBRID
     profile: Literal["default", "seed"] = "default"
@@ -153,9 +153,6 @@ class SearchRequest(Frozen):
     format: DefinitionFormat = DefinitionFormat.NATIVE
     always_on: tuple[Label, ...] = Field(default=(), description="Tool names or refs listed apart, if visible.")
     loaded: tuple[Label, ...] = Field(default=(), description="Refs the model already has.")
-    session: SessionId | None = Field(
-        default=None, description="Session whose list this search continues; a new id begins one."
-    )
     session: SessionId | None = Field(
         default=None, description="Session whose list this search continues; a new id begins one."
     )
