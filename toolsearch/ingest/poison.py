@@ -35,7 +35,7 @@ from toolsearch.ingest.poison_rules import (
     Severity,
 )
 
-__all__ = ["PoisonFinding", "PoisonKind", "Severity", "blocks", "findings", "flagged"]
+__all__ = ["PoisonFinding", "PoisonKind", "Severity", "blocks", "findings", "flagged", "text_findings"]
 
 MAX_TEXTS = 4_000
 """Texts of one contract that are looked at; a definition with more is noted as too large to check."""
@@ -91,6 +91,11 @@ def findings(contract: ToolContract) -> tuple[PoisonFinding, ...]:
     for finding in _in_names(contract):
         found.setdefault((finding.kind, finding.excerpt), finding)
     return tuple(found.values())
+
+
+def text_findings(path: str, text: str) -> tuple[PoisonFinding, ...]:
+    """Return what is suspicious in one text that is no definition, such as the result of a call."""
+    return tuple(_in_text(path, text, is_parameter=False))
 
 
 def flagged(

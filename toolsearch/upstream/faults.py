@@ -32,7 +32,7 @@ def upstream_error(
         redacted: Takes secrets out of a text.
         reason: Tells what else is known of it, without secrets; "" for nothing.
     """
-    first = _first(error)
+    first = innermost(error)
     if isinstance(first, UpstreamError):
         return first
     if isinstance(first, httpx2.HTTPStatusError):
@@ -46,7 +46,7 @@ def upstream_error(
     return UpstreamError(f"{_what(first, redacted)}{more}", server=name)
 
 
-def _first(error: BaseException) -> BaseException:
+def innermost(error: BaseException) -> BaseException:
     """Return the first error inside groups that is not a mere cancellation."""
     while isinstance(error, BaseExceptionGroup):
         inner = [one for one in error.exceptions if not isinstance(one, asyncio.CancelledError)] or error.exceptions

@@ -1,0 +1,165 @@
+"""Three layers between the arguments and the server: structure, semantics, preconditions. Pure.
+
+Each finding says which layer found it, which field is at fault, and what to do: mend it, or ask the user.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from toolsearch.contract import ToolContract
+from toolsearch.gateway.call import CallError, Repair
+from toolsearch.gateway.repair import mend, red_names
+from toolsearch.gateway.rules import holds, read_rule
+from toolsearch.gateway.structure import Flaw, check_structure
+
+_PLACEHOLDER = re.compile(
+    r"\s*(?:|[<\[{(].*[>\]})]|unknown|none|null|n/?a|tbd|todo|xxx+|placeholder|example|your[_ -].*|some[_ -].*"
+    r"|.*@example\.(?:com|org|net)|未知|待定|示例)\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Arguments after the checks.
+
+    Attributes:
+        arguments: As they are to be sent.
+        repairs: What was mended in them.
+        unchecked: Rules that no program can check.
+        error: What stands against the call, or None.
+    """
+
+    arguments: dict[str, Any]
+    repairs: tuple[Repair, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    error: CallError | None = None
+
+
+def check(arguments: Mapping[str, Any], contract: ToolContract, *, now: datetime) -> Checked:
+    """Mend and check arguments.
+
+    Args:
+        arguments: As the model wrote them.
+        contract: Of the tool.
+        now: What `today` means in rules.
+    """
+    mended = mend(arguments, contract)
+    structure = check_structure(mended.arguments, contract.input_schema)
+    names = argument_names(contract)
+    rules = {text: read_rule(text, names=names) for text in contract.input.semantic_rules}
+    unchecked = (*structure.unchecked, *(text for text, read in rules.items() if not read))
+    error = next(
+        (
+            error
+            for found in (
+                _missing(mended.arguments, structure.flaws, contract),
+                (
+                    CallError(
+                        code="ask",
+                        message=f"{ask.field} is not clear",
+                        hint="Ask the user; do not choose for them.",
+                        field=ask.field,
+                        layer="semantics",
+                        question=ask.question,
+                        options=ask.options,
+                    )
+                    for ask in mended.asks
+                ),
+                _placeholders(mended.arguments, contract),
+                (_of_flaw(flaw) for flaw in structure.flaws),
+                (
+                    _broken(rule.text, rule.left)
+                    for read in rules.values()
+                    for rule in read
+                    if holds(rule, mended.arguments, now=now) is False
+                ),
+            )
+            for error in found
+        ),
+        None,
+    )
+    return Checked(arguments=mended.arguments, repairs=mended.repairs, unchecked=unchecked, error=error)
+
+
+def argument_names(contract: ToolContract) -> frozenset[str]:
+    """Return the names of the arguments that a contract knows of."""
+    properties = contract.input_schema.get("properties")
+    own = properties if isinstance(properties, Mapping) else {}
+    return frozenset((*own, *contract.required_inputs, *contract.input.semantics))
+
+
+def _missing(arguments: Mapping[str, Any], flaws: tuple[Flaw, ...], contract: ToolContract) -> Iterator[CallError]:
+    """Yield what is required and absent: to be asked where the contract says so, else to be filled in."""
+    declared = [name for name in contract.required_inputs if name not in arguments]
+    for name in dict.fromkeys([*declared, *(flaw.field for flaw in flaws if flaw.missing)]):
+        if name in contract.input.forbidden_inference_fields:
+            yield _ask(name, "is required and must not be inferred", contract)
+        elif name in contract.input.clarification_fields:
+            yield _ask(name, "is required and has to be asked for", contract)
+        else:
+            yield CallError(
+                code="invalid_arguments",
+                message=f"{name} is required and missing",
+                retryable=True,
+                hint=f"Call again with {name}{_meaning(name, contract)}.",
+                field=name,
+                layer="structure",
+            )
+
+
+def _placeholders(arguments: Mapping[str, Any], contract: ToolContract) -> Iterator[CallError]:
+    """Yield fields of which a stand-in was given for what only the user or another tool can know."""
+    careful = red_names(contract) | {name.casefold().replace("_", "") for name in contract.input.clarification_fields}
+    for name, value in arguments.items():
+        if re.sub(r"[\s_.-]+", "", name).casefold() not in careful:
+            continue
+        if value is None or (isinstance(value, str) and _PLACEHOLDER.fullmatch(value)):
+            yield _ask(name, f"is {value!r}, which stands for nothing", contract)
+
+
+def _ask(name: str, why: str, contract: ToolContract) -> CallError:
+    return CallError(
+        code="ask",
+        message=f"{name} {why}",
+        hint="Ask the user, or take it from the result of another tool; do not guess it.",
+        field=name,
+        layer="precondition",
+        question=f"Which {name}{_meaning(name, contract)}?",
+    )
+
+
+def _meaning(name: str, contract: ToolContract) -> str:
+    own = contract.input_schema.get("properties", {}).get(name)
+    described = own.get("description") if isinstance(own, Mapping) else None
+    text = contract.input.semantics.get(name) or (described if isinstance(described, str) else "")
+    return f" ({text[:200].rstrip('. ')})" if text else ""
+
+
+def _of_flaw(flaw: Flaw) -> CallError:
+    choices = f"one of {', '.join(map(repr, flaw.options))[:300]}" if flaw.options else ""
+    return CallError(
+        code="invalid_arguments",
+        message=f"{flaw.field or 'the arguments'}: {flaw.message}",
+        retryable=True,
+        hint=f"Write {choices}." if choices else "Mend it and call again.",
+        field=flaw.field or None,
+        layer="structure",
+        options=flaw.options,
+    )
+
+
+def _broken(text: str, field: str) -> CallError:
+    return CallError(
+        code="rule_broken",
+        message=f"the arguments break a rule of the tool: {text}",
+        retryable=True,
+        hint="Mend the arguments so that the rule holds; where the user said so, ask.",
+        field=field,
+        layer="semantics",
+    )
