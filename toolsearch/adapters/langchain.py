@@ -143,7 +143,7 @@ class ToolSearchMiddleware(AgentMiddleware[ToolSearchState]):
 
 
 class FoundTool(BaseTool):
-    """A tool of a session as a LangChain tool: the message's content is what the model reads, its artifact the value."""
+    """A tool of a session as a LangChain tool: a result's content is what the model reads, its artifact the value."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -207,7 +207,7 @@ def _document(candidate: Candidate, *, trace_id: str) -> Document:
             "ref": candidate.ref,
             "title": candidate.title,
             "score": candidate.score,
-            "side_effect": str(candidate.side_effect),
+            "side_effect": candidate.side_effect.label,
             "reasons": [reason.text for reason in candidate.reasons],
             "definition": definition,
             "trace_id": trace_id,

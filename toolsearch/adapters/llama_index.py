@@ -46,9 +46,10 @@ class ToolRetriever(ObjectRetriever[BaseTool]):
         text = str_or_query_bundle
         query = text.query_str if isinstance(text, QueryBundle) else text
         names = {self._tools.search_name, *(tool.api_name for tool in self._tools.tools)}
-        if query in names or query in self._said[-1:] or self._tools.turn([*self._said, query]) is None:
+        if not query.strip() or query in names or query in self._said:
             self._tools.look()
         else:
+            self._tools.turn([*self._said, query])
             self._said = [query]  # the newest is enough: a short message is searched together with the one before it
         return llama_index_tools(self._tools)
 
@@ -96,6 +97,10 @@ class FoundTool(AsyncBaseTool):
         return self._metadata
 
     # Arguments come by name, and one may be named `self` or `input`.
+    def __call__(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override]
+        """Run a call; a failure is told in the output."""
+        return self.call(**arguments)
+
     def call(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override]
         """Run a call; a failure is told in the output."""
         return self._output(self._tools.call(self._metadata.get_name(), arguments), arguments)
