@@ -115,9 +115,10 @@ class ToolSet:
         return answer
 
     def found(self, answer: CandidateSet) -> list[SessionTool]:
-        """Return the tools that an answer hands out, always-on tools first, then best first."""
+        """Return what an answer hands out: always-on tools that the model has not yet, then the candidates, best first."""
         held = {tool.ref: tool for tool in self._tools}
-        return [held[ref] for ref in _refs(answer) if ref in held]
+        known = {tool.ref for tool in answer.always_on if tool.already_loaded}
+        return [held[ref] for ref in _refs(answer) if ref in held and ref not in known]
 
     def look(self) -> tuple[SessionTool, ...]:
         """Ask the source for the list as of now: a tool that may not be used any more has left it."""
