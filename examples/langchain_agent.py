@@ -6,7 +6,6 @@ pip install 'toolsearch[langchain]' && python examples/langchain_agent.py
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from langchain.agents import create_agent
@@ -17,21 +16,10 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
+from starter import ANN, CALLS, QUESTIONS, open_starter, run
 
-from toolsearch import Principal
 from toolsearch.adapters.langchain import ToolSearchMiddleware
 from toolsearch.adapters.source import on_behalf_of
-from toolsearch.eval.catalogue import open_catalogue
-
-STARTER = Path(__file__).resolve().parent.parent / "indexes" / "starter"
-ANN = Principal(
-    subject="ann", tenant="acme", environment="production", roles=("support",), scopes=("orders.read", "crm.read")
-)
-SCRIPT = (
-    ("Where is the parcel of order ORD-20260917?", "orders_track_shipment", {"order_id": "ORD-20260917"}),
-    ("杭州现在天气怎么样？", "weather_current", {"location": "杭州"}),
-    ("And what was the payment status of that order?", "orders_get", {"order_id": "ORD-20260917"}),
-)
 
 
 class ScriptedModel(BaseChatModel):
@@ -58,18 +46,13 @@ class ScriptedModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=reply)])
 
 
-def run(ref: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Run a tool. A real harness calls its own functions here, an MCP server, or toolsearch's gateway."""
-    return {"ran": ref, **arguments}
-
-
 def main() -> None:
-    model = ScriptedModel(calls=[(name, arguments) for _, name, arguments in SCRIPT])
-    with open_catalogue(STARTER) as index:
+    model = ScriptedModel(calls=list(CALLS))
+    with open_starter() as index:
         tools = ToolSearchMiddleware(on_behalf_of(index, ANN), run=run)
         agent = create_agent(model, middleware=[tools], checkpointer=InMemorySaver())
         thread: Any = {"configurable": {"thread_id": "conversation-42"}}
-        for text, _, _ in SCRIPT:
+        for text in QUESTIONS:
             state = agent.invoke({"messages": [{"role": "user", "content": text}]}, thread)
             names = [tool["function"]["name"] for tool in model.sent[-1]]
             print(json.dumps({"user": text, "tools": names, "answer": state["messages"][-1].text}, ensure_ascii=False))

@@ -1,7 +1,4 @@
-"""LangChain and LangGraph: agent middleware, a retriever, and the retrieving function of langgraph-bigtool.
-
-Needs `pip install 'toolsearch[langchain]'`.
-"""
+"""LangChain and LangGraph: agent middleware, a retriever, and the retrieving function of langgraph-bigtool."""
 
 from __future__ import annotations
 
@@ -9,7 +6,13 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, NotRequired, cast
+
+from toolsearch.errors import MissingExtraError
+
+if find_spec("langchain") is None:
+    raise MissingExtraError(package="langchain", extra="langchain")
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.tools.tool_node import ToolCallRequest

@@ -1,14 +1,17 @@
-"""LlamaIndex: a tool retriever for its agents, which gives each step the tools of one conversation.
-
-Needs `pip install 'toolsearch[llama-index]'`.
-"""
+"""LlamaIndex: a tool retriever for its agents, which gives each step the tools of one conversation."""
 
 from __future__ import annotations
 
 import asyncio
 from copy import deepcopy
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
+
+from toolsearch.errors import MissingExtraError
+
+if find_spec("llama_index") is None:
+    raise MissingExtraError(package="llama-index-core", extra="llama-index")
 
 from llama_index.core.objects import ObjectRetriever
 from llama_index.core.schema import QueryBundle
