@@ -93,7 +93,10 @@ class Settings(BaseSettings):
     )
     body_limit_bytes: int = Field(default=1_048_576, ge=1_024, le=67_108_864, description="Largest request body.")
     upload_limit_bytes: int = Field(
-        default=67_108_864, ge=1_024, le=1_073_741_824, description="Largest body of an administrator that brings tools."
+        default=67_108_864,
+        ge=1_024,
+        le=1_073_741_824,
+        description="Largest body of an administrator that brings tools.",
     )
     request_timeout_s: float = Field(
         default=10.0, gt=0, le=600, description="Seconds until a request is answered with 503."
@@ -113,6 +116,9 @@ class Settings(BaseSettings):
     )
     import_timeout_s: float = Field(
         default=30.0, gt=0, le=600, description="Seconds to start or reach an MCP server, and for its list of tools."
+    )
+    serve_mcp: bool | None = Field(
+        default=None, description="Answer MCP at `/mcp`; none: where the package mcp is installed."
     )
     workers: int = Field(default=4, ge=1, le=64, description="Requests computed at the same time.")
     queue: int = Field(

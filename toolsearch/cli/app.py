@@ -29,6 +29,7 @@ from toolsearch.cli.index import index
 from toolsearch.cli.key import key
 from toolsearch.cli.learn import learn
 from toolsearch.cli.lint import lint
+from toolsearch.cli.mcp import mcp
 from toolsearch.cli.models import models
 from toolsearch.cli.outcomes import outcomes
 from toolsearch.cli.pending import pending
@@ -67,6 +68,7 @@ app.command()(models)
 app.command()(export)
 app.command()(lint)
 app.command()(prepare)
+app.command()(mcp)
 app.command()(enrich)
 app.command()(sessions)
 app.command()(diff)

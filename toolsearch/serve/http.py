@@ -12,15 +12,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import Route
 
 from toolsearch import ToolIndex, __version__
+from toolsearch.errors import MissingExtraError
 from toolsearch.serve.auth import authenticator
 from toolsearch.serve.guard import Guard
 from toolsearch.serve.limits import EngineThreads
+from toolsearch.serve.mcp_http import PATH as MCP_PATH
+from toolsearch.serve.mcp_http import McpEndpoint
 from toolsearch.serve.metrics import SidecarMetrics
 from toolsearch.serve.problems import Problem, install_handlers
 from toolsearch.serve.routes import router
@@ -71,6 +76,7 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.sidecar = sidecar
+    app.state.mcp = _mcp_endpoint(sidecar)
     app.include_router(router)
     app.include_router(export_router)
     app.include_router(sessions_router)
@@ -79,6 +85,8 @@ def create_app(index: ToolIndex | Callable[[], ToolIndex], *, settings: Settings
     app.include_router(lint_router)
     app.include_router(prepare_router)
     app.include_router(learning_router)
+    if app.state.mcp is not None:
+        app.router.routes.append(Route(MCP_PATH, app.state.mcp))
     install_handlers(app)
     app.add_middleware(Guard, settings=settings, authenticator=authenticator(settings), metrics=metrics)
     app.openapi = _openapi(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend the document
@@ -98,9 +106,23 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         for task in beside:
             task.cancel()
         await asyncio.wait(beside)
+        if app.state.mcp is not None:
+            await app.state.mcp.close()
         if opening is not None:
             await opening
         await asyncio.to_thread(sidecar.close)
+
+
+def _mcp_endpoint(sidecar: Sidecar) -> McpEndpoint | None:
+    """Return what answers MCP, if the settings want it; None in them = if it can be.
+
+    Raises:
+        MissingExtraError: If they want it and the package mcp is not installed.
+    """
+    wanted, installed = sidecar.settings.serve_mcp, find_spec("mcp") is not None
+    if wanted and not installed:
+        raise MissingExtraError(package="mcp", extra="mcp")
+    return McpEndpoint(sidecar) if installed and wanted is not False else None
 
 
 def _openapi(app: FastAPI) -> Callable[[], dict[str, Any]]:

@@ -1,0 +1,44 @@
+"""The gateway of a server process: opened with the first call, closed with the process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from toolsearch import ToolIndex
+from toolsearch.gateway.gateway import Gateway
+from toolsearch.upstream import UpstreamServer
+
+
+class LateGateway:
+    """One gateway, made when it is first asked for."""
+
+    def __init__(self, index: Callable[[], ToolIndex], *, servers: Sequence[UpstreamServer]) -> None:
+        """Prepare.
+
+        Args:
+            index: Returns the open index; may raise while there is none.
+            servers: Where calls may be forwarded to.
+        """
+        self._index, self._servers = index, servers
+        self._lock = asyncio.Lock()
+        self._gateway: Gateway | None = None
+
+    async def get(self) -> Gateway:
+        """Return the open gateway.
+
+        Raises:
+            MissingExtraError: If the package mcp is not installed.
+        """
+        async with self._lock:
+            if self._gateway is None:
+                made = Gateway(self._index(), {server.name: server for server in self._servers})
+                self._gateway = await made.__aenter__()
+            return self._gateway
+
+    async def close(self) -> None:
+        """Close the connections and record what is still to be recorded."""
+        async with self._lock:
+            if self._gateway is not None:
+                await self._gateway.__aexit__(None, None, None)
+                self._gateway = None
