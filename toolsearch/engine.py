@@ -167,7 +167,7 @@ class ToolIndex(Upkeep):
                 depth=max(self._limits.depth, pool),
                 weights=weights,
                 also=(*named, *also),
-                adjacent=state.adjacent,
+                adjacent=lambda doc_id: (*state.adjacent(doc_id), *state.helpers(doc_id, docs=docs)),
                 names=lambda doc_id: state.features[doc_id].name,
             )
         with watch.time("rerank"):

@@ -40,6 +40,7 @@ class ReasonCode(StrEnum):
     COSTLY = "costly"
     NEGATIVE_BOUNDARY = "negative_boundary"
     ADJACENT_TOOL = "adjacent_tool"
+    SUPPLIES_INPUT = "supplies_input"
     COVERS_CLAUSE = "covers_clause"
     CONFIRMS_WRITE = "confirms_write"
     EFFECT_INFERRED = "effect_inferred"

@@ -24,6 +24,7 @@ from toolsearch.index.view import View, Views
 from toolsearch.query import Principal
 from toolsearch.rank.experience import NOBODY, PastRequests, number_documents
 from toolsearch.rank.features import FeatureCache
+from toolsearch.rank.helpers import find_helpers
 from toolsearch.rank.recall import Lanes
 from toolsearch.rank.tuned import Tuned
 from toolsearch.visibility.rules import RuleBook
@@ -88,6 +89,11 @@ class IndexState:
         """Return the documents a contract names as adjacent, of any visibility."""
         names = self.contracts[doc_id].selection.adjacent_tools
         return [other for name in names for other in self.columns.by_name.get(name, ())]
+
+    def helpers(self, doc_id: int, *, docs: DocSet) -> list[int]:
+        """Return the visible documents that find a required input of a document, whatever a request says."""
+        needed = [field.name for field in self.features[doc_id].inputs]
+        return list(find_helpers([doc_id], missing={doc_id: needed}, columns=self.columns, docs=docs))
 
     def resolve(self, ref: str, *, docs: DocSet) -> int:
         """Return the DocId of `server/name@version`, `server/name` or a `name` that is unique among the visible.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from toolsearch.contract import Access, CostClass, SideEffect, parse_duration
 from toolsearch.index.catalog import Catalog
+from toolsearch.index.finders import Finder, finder_of
 from toolsearch.visibility.decide import PolicyRow
 
 COST_CLASSES: tuple[CostClass, ...] = (CostClass.FREE, CostClass.LOW, CostClass.MEDIUM, CostClass.HIGH)
@@ -35,6 +36,8 @@ class Facts:
         aliases: Its other names.
         produces: Entities it produces.
         always_on: Whether it has the tag.
+        required: Its required parameters.
+        finder: What it finds, by its name.
     """
 
     policy: PolicyRow
@@ -46,6 +49,8 @@ class Facts:
     result_rows: float
     produces: tuple[str, ...]
     always_on: bool
+    required: tuple[str, ...]
+    finder: Finder
 
     @property
     def server(self) -> str:
@@ -74,6 +79,7 @@ class Columns:
         result_rows: float64[n], the largest number in `result_scale`, NaN = none.
         tokens: int64[n], estimated prompt tokens of the full definition.
         producers: Entity -> DocIds of read-only tools that produce it, ascending.
+        finders: (server, noun) -> DocIds of read-only tools whose name says that they find such, ascending.
         by_name: `name` and `server/name` -> DocIds, ascending.
         always_on: DocIds with the tag `always-on`, ascending.
     """
@@ -89,6 +95,7 @@ class Columns:
     result_rows: NDArray[np.float64]
     tokens: NDArray[np.int64]
     producers: Mapping[str, tuple[int, ...]]
+    finders: Mapping[tuple[str, str], tuple[int, ...]]
     by_name: Mapping[str, tuple[int, ...]]
     always_on: tuple[int, ...]
 
@@ -109,11 +116,15 @@ def build_columns(catalog: Catalog, *, previous: Columns | None = None) -> Colum
     known = () if previous is None else previous.facts
     facts = tuple(known[old] if old >= 0 else facts_of(catalog.plain(doc)) for doc, old in enumerate(old_ids))
     producers: dict[str, list[int]] = {}
+    finders: dict[tuple[str, str], list[int]] = {}
     by_name: dict[str, list[int]] = {}
     for doc_id, fact in enumerate(facts):
         if fact.policy.side_effect <= SideEffect.READ_ONLY:
             for entity in fact.produces:
                 producers.setdefault(entity, []).append(doc_id)
+            if fact.finder.strength > 0:
+                for noun in fact.finder.nouns:
+                    finders.setdefault((fact.server, noun), []).append(doc_id)
         for key in (fact.policy.name, f"{fact.policy.server}/{fact.policy.name}"):
             by_name.setdefault(key, []).append(doc_id)
     return Columns(
@@ -128,6 +139,7 @@ def build_columns(catalog: Catalog, *, previous: Columns | None = None) -> Colum
         result_rows=np.array([fact.result_rows for fact in facts], dtype=np.float64),
         tokens=np.array(catalog.tokens, dtype=np.int64),
         producers={entity: tuple(ids) for entity, ids in producers.items()},
+        finders={key: tuple(ids) for key, ids in finders.items()},
         by_name={name: tuple(ids) for name, ids in by_name.items()},
         always_on=tuple(doc_id for doc_id, fact in enumerate(facts) if fact.always_on),
     )
@@ -158,7 +170,17 @@ def facts_of(plain: Mapping[str, Any]) -> Facts:
         result_rows=_result_rows(operational.get("result_scale", "")),
         produces=tuple(plain.get("output", {}).get("produces", ())),
         always_on=ALWAYS_ON_TAG in tags,
+        required=_required(plain.get("input", {})),
+        finder=finder_of(identity["name"]),
     )
+
+
+def _required(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the required parameters of the input section: those declared, then those of the schema."""
+    schema = given.get("schema")
+    listed = schema.get("required", ()) if isinstance(schema, Mapping) else ()
+    stated = (*given.get("required", ()), *(listed if isinstance(listed, list | tuple) else ()))
+    return tuple(dict.fromkeys(name for name in stated if isinstance(name, str)))
 
 
 def _result_rows(text: str) -> float:

@@ -99,12 +99,14 @@ class BoundTerms:
 
     @property
     def known(self) -> float:
-        """Return the idf-weighted share of the tokens that stand in any document of the DocSet, in [0, 1].
+        """Return the idf-weighted share of the words that stand in any document of the DocSet, in [0, 1].
 
-        It says how much the lane can know of the request: little of a Chinese request over English contracts.
+        It says how much the lane can know of the request: little of a Chinese request over English contracts. Numbers
+        are no words: they are values, and no contract is expected to know them.
         """
-        total = sum(self.idf.values())
-        return sum(term.idf for term in self._terms if term.docs.size) / total if total else 0.0
+        words = [term for term in self._terms if not term.term.isdigit()]
+        total = sum(term.idf for term in words)
+        return sum(term.idf for term in words if term.docs.size) / total if total else 0.0
 
     def hits(self, *, depth: int) -> LexicalHits:
         """Return the `depth` best documents that hold at least one token, depth at least 1."""

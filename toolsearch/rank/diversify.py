@@ -7,7 +7,7 @@ the same words altogether; `create_x` and `delete_x` with one long shared descri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -17,8 +17,14 @@ from toolsearch.rank.rerank import Scored
 SAME_NAME_OVERLAP = 0.6
 SAME_TEXT_OVERLAP = 0.98
 
+HELP_BONUS = 0.2
+"""What a tool gains in the order, as a share of the score of the tool before it for which it finds an input."""
+
 COVER_BONUS = 0.25
 """What a tool's score gains in the order, for answering every clause of a request that none before it answers."""
+
+ORDERED = 16
+"""Places that are chosen greedily; behind them, best first."""
 
 T = TypeVar("T")
 
@@ -78,9 +84,9 @@ def diversify(
         At most `size` candidates, in covering order.
     """
     folded = _fold([item for item in ranked if item.relevance >= floor], likeness=likeness, enough=4 * size)
+    folded = in_covering_order(folded, scored=lambda group: group.best, clauses=clauses)
     if clauses < 2:
         return folded[:size]
-    folded = in_covering_order(folded, scored=lambda group: group.best, clauses=clauses)
     needed = {index: next((f for f in folded if index in f.best.clauses), None) for index in range(clauses)}
     wanted = {id(found) for found in needed.values() if found is not None}
     free = size - len(wanted)
@@ -98,27 +104,36 @@ def in_covering_order(items: Sequence[T], *, scored: Callable[[T], Scored], clau
     """Return items in an order whose first few cover the clauses of a request: greedily, by score and what it adds.
 
     A tool that answers clauses which no tool before it answers is put forward by `COVER_BONUS` for the whole request, a
-    part of it for a part of the clauses. Greedy choice is within 1 - 1/e of the best coverage (Nemhauser, Wolsey and
-    Fisher, Math. Programming 1978).
+    part of it for a part of the clauses (greedy choice is within 1 - 1/e of the best coverage: Nemhauser, Wolsey and
+    Fisher, Math. Programming 1978). One that finds an input of a tool before it is put forward towards that tool.
 
     Args:
         items: Best first.
-        scored: The score of an item, and the clauses it answers.
-        clauses: How many clauses the request has; below 2 nothing is moved.
+        scored: The score of an item, the clauses it answers and what it finds for others.
+        clauses: How many clauses the request has; below 2 there is nothing to cover.
     """
     rest = list(items)
-    if clauses < 2:
-        return rest
+    wanted = {scored(item).doc_id for item in rest if scored(item).evidence.help is not None}
+    uncovered = {clause for item in rest for clause in scored(item).clauses} if clauses > 1 else set()
     ordered: list[T] = []
-    covered: set[int] = set()
-    while rest and len(covered) < clauses:
-        worth = [scored(item).score + COVER_BONUS * len(set(scored(item).clauses) - covered) / clauses for item in rest]
+    placed: dict[int, float] = {}
+    while rest and (uncovered or wanted) and len(ordered) < ORDERED:
+        worth = [_worth(scored(item), uncovered=uncovered, clauses=clauses, placed=placed) for item in rest]
         item = rest.pop(worth.index(max(worth)))
-        covered.update(scored(item).clauses)
         ordered.append(item)
-        if not any(set(scored(other).clauses) - covered for other in rest):
-            break
+        placed[scored(item).doc_id] = scored(item).score
+        uncovered.difference_update(scored(item).clauses)
+        wanted.discard(scored(item).doc_id)
     return ordered + rest
+
+
+def _worth(item: Scored, *, uncovered: AbstractSet[int], clauses: int, placed: Mapping[int, float]) -> float:
+    """Return what the order goes by: the score, and what the tool adds to those placed before it."""
+    worth, help = item.score, item.evidence.help
+    if help is not None and help.needer in placed:
+        lifted = worth + HELP_BONUS * help.strength * placed[help.needer]
+        worth = max(worth, min(lifted, max(placed.values())))
+    return worth + COVER_BONUS * len(uncovered.intersection(item.clauses)) / clauses if uncovered else worth
 
 
 def _fold(ranked: Sequence[Scored], *, likeness: Callable[[int], Likeness], enough: int) -> list[Folded]:

@@ -22,6 +22,7 @@ from toolsearch.rank.boundary import Boundary, boundary
 from toolsearch.rank.experience import tell
 from toolsearch.rank.extract import RequestFacts
 from toolsearch.rank.features import FeatureCache
+from toolsearch.rank.helpers import Help
 from toolsearch.rank.intent import Effect, Intent
 from toolsearch.rank.readiness import assess
 from toolsearch.rank.recall import Probe, Recalled, Relevance
@@ -100,7 +101,14 @@ def clause_answers(relevance: Relevance, *, clauses: int) -> NDArray[np.bool_]:
     return np.asarray((own >= CLAUSE_SHARE * best) & (own > 0), dtype=np.bool_)
 
 
-def gather(doc_id: int, *, situation: Situation, hits: Mapping[int, Boundary], pointed: Mapping[int, Why]) -> Evidence:
+def gather(
+    doc_id: int,
+    *,
+    situation: Situation,
+    hits: Mapping[int, Boundary],
+    pointed: Mapping[int, Why],
+    helpers: Mapping[int, Help],
+) -> Evidence:
     """Return the evidence about one recalled document.
 
     Args:
@@ -108,6 +116,7 @@ def gather(doc_id: int, *, situation: Situation, hits: Mapping[int, Boundary], p
         situation: The request against the view.
         hits: DocId -> the negative boundary the request runs into.
         pointed: DocId -> reason, of neighbours that a boundary points at.
+        helpers: DocId -> what it finds for a better tool.
     """
     at = situation.column(doc_id)
     probe_at = int(situation.relevance.probe[at])
@@ -131,11 +140,12 @@ def gather(doc_id: int, *, situation: Situation, hits: Mapping[int, Boundary], p
         spoke=situation.relevance.spoke if has_example else situation.relevance.spoke - {"experience"},
         named=named,
         penalties=tuple(penalties),
-        notes=tuple(_notes(clauses, pointed.get(doc_id), situation=situation)),
+        notes=tuple(_notes(clauses, pointed.get(doc_id), helpers.get(doc_id), situation=situation)),
         cautions=_cautions(doc_id, situation=situation),
         readiness=readiness,
         clauses=clauses,
         past=_past(at, probe_at, situation=situation),
+        help=helpers.get(doc_id),
     )
 
 
@@ -146,13 +156,15 @@ def _past(at: int, probe_at: int, *, situation: Situation) -> tuple[float, Tell]
     return (value, tell(value, int(max(sources[0, at], sources[probe_at, at])))) if value > 0 else None
 
 
-def _notes(clauses: tuple[int, ...], pointed: Why | None, *, situation: Situation) -> list[Why]:
+def _notes(clauses: tuple[int, ...], pointed: Why | None, help: Help | None, *, situation: Situation) -> list[Why]:
     notes = []
     if clauses:
         texts = "; ".join(repr(situation.probes[clause + 1].text[:60]) for clause in clauses)
         notes.append(Why(ReasonCode.COVERS_CLAUSE, f"answers {texts}"))
     if pointed is not None:
         notes.append(pointed)
+    if help is not None:
+        notes.append(help.why)
     return notes
 
 

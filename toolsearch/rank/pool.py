@@ -17,7 +17,9 @@ from toolsearch.index.names import NameIndex
 from toolsearch.query import Mode, SignalName
 from toolsearch.rank.boundary import Boundary
 from toolsearch.rank.evidence import Situation, boundaries, gather
+from toolsearch.rank.helpers import NEEDERS, Help, find_helpers
 from toolsearch.rank.intent import Intent
+from toolsearch.rank.readiness import assess
 from toolsearch.rank.recall import Lanes, NameTokens, Probe, Recalled, Relevance, recall, relevance
 from toolsearch.rank.rerank import Scored, rerank
 
@@ -156,6 +158,19 @@ def neighbours(pool: Sequence[int], *, hits: Mapping[int, Boundary], situation: 
     return found
 
 
+def helpers(pool: Sequence[int], *, situation: Situation) -> dict[int, Help]:
+    """Return DocId -> what it finds for one of the best documents, of the recalled documents that help one."""
+    total = situation.relevance.total
+    best = sorted(pool, key=lambda doc_id: (-total[situation.column(doc_id)], doc_id))[:NEEDERS]
+    missing = {}
+    for doc_id in best:
+        fields = situation.features[doc_id].inputs
+        state = assess(fields, facts=situation.facts, given=situation.given, producers=situation.producers)
+        missing[doc_id] = [item.field for item in state.missing if not item.forbidden]
+    found = find_helpers(best, missing=missing, columns=situation.columns, docs=situation.docs)
+    return {doc_id: help for doc_id, help in found.items() if situation.recalled_at(doc_id)}
+
+
 def score_pool(
     situation: Situation, *, size: int, also: Sequence[int], profile: Profile, weights: Mapping[SignalName, float]
 ) -> list[Scored]:
@@ -173,11 +188,12 @@ def score_pool(
     chosen = choose_pool(situation.recalled, situation.relevance, size=size, named=named, clauses=clauses)
     hits = boundaries(chosen, situation=situation)
     pointed = neighbours(chosen, hits=hits, situation=situation)
-    late = sorted(set(pointed) - set(chosen))
+    helping = helpers(chosen, situation=situation)
+    late = sorted({*pointed, *helping} - set(chosen))
     hits |= boundaries(late, situation=situation)
     return rerank(
         sorted([*chosen, *late]),
-        evidence=lambda doc_id: gather(doc_id, situation=situation, hits=hits, pointed=pointed),
+        evidence=lambda doc_id: gather(doc_id, situation=situation, hits=hits, pointed=pointed, helpers=helping),
         profile=profile,
         weights=weights,
     )

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from toolsearch.config import Profile, past_gain
 from toolsearch.explain import Explanation, Part, Tell, Why
 from toolsearch.query import SIGNAL_NAMES, SignalName
+from toolsearch.rank.helpers import Help
 from toolsearch.rank.readiness import Readiness
 from toolsearch.rank.signals import Signal
 
@@ -33,6 +34,7 @@ class Evidence:
         signals: Value and reason by signal name.
         spoke: Relevance signals that took part.
         past: What past requests say, in [0, 1], with the reason; None = nothing.
+        help: What the tool finds for a better one; None = nothing.
         named: The request names the tool: relevance is at least this, with the reason.
         penalties: Shares of the score taken away, each in [0, 1], with their cautions.
         notes: Further reasons.
@@ -49,6 +51,7 @@ class Evidence:
     readiness: Readiness
     clauses: tuple[int, ...]
     past: tuple[float, Tell] | None = None
+    help: Help | None = None
 
 
 @dataclass(frozen=True, slots=True)
