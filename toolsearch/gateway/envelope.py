@@ -74,6 +74,25 @@ def flags_of(data: Any) -> tuple[Flag, ...]:
     return tuple(found.values())[:MAX_FLAGS]
 
 
+def without_blobs(data: Any) -> tuple[Any, bool]:
+    """Return data without pictures, sounds and files, and whether there were any: no model reads base64."""
+    if not isinstance(data, list) or not all(isinstance(block, Mapping) and "type" in block for block in data):
+        return data, False
+    slim = [_slim(block) for block in data]
+    return slim, slim != data
+
+
+def _slim(block: Mapping[str, Any]) -> dict[str, Any]:
+    inner = block.get("resource")
+    if isinstance(inner, Mapping) and isinstance(inner.get("blob"), str):
+        rest = {key: value for key, value in inner.items() if key != "blob"}
+        return {**block, "resource": {**rest, "omitted_bytes": len(inner["blob"]) * 3 // 4}}
+    if block.get("type") in ("image", "audio") and isinstance(block.get("data"), str):
+        rest = {key: value for key, value in block.items() if key != "data"}
+        return {**rest, "omitted_bytes": len(block["data"]) * 3 // 4}
+    return dict(block)
+
+
 def _data(content: tuple[Mapping[str, Any], ...], structured: Any) -> Any:
     if structured is not None:
         # MCP wraps what is no object; the name says nothing.

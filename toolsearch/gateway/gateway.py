@@ -1,4 +1,4 @@
-"""Gateway: forward a call, after the gate. The way of a call stands in `Gateway._gate` and `Gateway._send`."""
+"""Gateway: forward a call, after the gate. The way of a call stands in `Gate.admit` and `Gateway._send`."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ import logging
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from toolsearch import ToolIndex
-from toolsearch.contract import SideEffect, ToolContract
-from toolsearch.errors import MissingExtraError, RequestError, UnknownTool
+from toolsearch.contract import ToolContract
+from toolsearch.errors import MissingExtraError, RequestError
 from toolsearch.gateway.answer import CLOSING, Meaning, meaning_of, unknown_outcome
 from toolsearch.gateway.call import Call, CallError, CallMeta, CallResult, CallStatus, Progress
-from toolsearch.gateway.check import Checked, argument_names, check
-from toolsearch.gateway.confirm import Confirmations, Kind, digest, intent_of
-from toolsearch.gateway.envelope import flags_of
+from toolsearch.gateway.check import Checked
+from toolsearch.gateway.confirm import Confirmations, digest
+from toolsearch.gateway.envelope import flags_of, without_blobs
 from toolsearch.gateway.forward import Forwarder
+from toolsearch.gateway.gate import Admitted, Gate, Refused, is_write
 from toolsearch.gateway.limits import GatewayLimits
 from toolsearch.gateway.outcomes import Outcomes, outcome_of
 from toolsearch.gateway.pages import SCHEME, Page, Results, page
 from toolsearch.gateway.pool import Pool
 from toolsearch.gateway.repeats import Repeats
-from toolsearch.gateway.rules import needs_approval
-from toolsearch.gateway.writes import State, Write, WriteLog, WritesInMemory, is_idempotent, with_key, write_key
+from toolsearch.gateway.writes import State, Write, WriteLog, WritesInMemory, is_idempotent, with_key
 from toolsearch.query import Outcome, OutcomeStatus, Principal
 from toolsearch.upstream.server import UpstreamServer
 
@@ -37,36 +36,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("toolsearch.gateway")
 _SWEEP_S = 15.0
-_MOST_CHECKS = 5
 _STATES: Mapping[str, State] = {"committed": "done", "unknown": "unknown"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Admitted:
-    """A call that passed the gate.
-
-    Attributes:
-        key: Idempotency key of a write; None for a read.
-        evidence: Hash of the confirmation it came with.
-    """
-
-    call: Call
-    principal: Principal
-    contract: ToolContract
-    checked: Checked
-    write: bool
-    key: str | None = None
-    evidence: str = ""
-
-
-class _Refused(Exception):
-    """The gate does not let a call through."""
-
-    def __init__(
-        self, error: CallError, *, contract: ToolContract | None = None, checked: Checked | None = None
-    ) -> None:
-        super().__init__(error.code)
-        self.error, self.contract, self.checked = error, contract, checked
 
 
 class Gateway:
@@ -109,8 +79,13 @@ class Gateway:
         self._pool = Pool(servers, connector=connector or self._connector(), limits=self._limits, seed=seed)
         self._forwarder = Forwarder(self._pool, calls=self._limits.calls)
         self._writes = writes or WritesInMemory(remember_s=self._limits.remember_s, clock=self._seconds)
-        self._confirmations = Confirmations(
-            secret or secrets.token_bytes(32), good_s=self._limits.confirm_s, clock=self._seconds
+        self._gate = Gate(
+            index=index,
+            servers=self._pool.servers,
+            confirmations=Confirmations(
+                secret or secrets.token_bytes(32), good_s=self._limits.confirm_s, clock=self._seconds
+            ),
+            clock=clock,
         )
         self._results = Results(limits=self._limits)
         self._repeats = Repeats()
@@ -136,9 +111,9 @@ class Gateway:
         """
         started = perf_counter()
         try:
-            admitted = self._gate(call, principal=principal)
+            admitted = self._gate.admit(call, principal=principal)
             result = await self._send(admitted, progress=progress)
-        except _Refused as refused:
+        except Refused as refused:
             result = self._refusal(refused, call)
         meta = result.meta.model_copy(update={"latency_ms": round(1000 * (perf_counter() - started), 3)})
         result = self._concluded(result.model_copy(update={"meta": meta}), call, principal=principal)
@@ -164,9 +139,23 @@ class Gateway:
             )
             return CallResult(ok=False, error=error)
         whole, ref = found
-        part = page(whole, start=at, tokens=min(tokens or self._limits.result_tokens, self._limits.result_tokens))
+        part = page(
+            without_blobs(whole)[0],
+            start=at,
+            tokens=min(tokens or self._limits.result_tokens, self._limits.result_tokens),
+        )
         meta = CallMeta(ref=ref, flags=flags_of(part.data), **_place(part, number))
         return CallResult(ok=True, data=part.data, meta=meta)
+
+    def whole(self, resource: str, *, principal: Principal) -> Any:
+        """Return all of a kept result, pictures and files included; None if it is not kept any more.
+
+        Args:
+            resource: As a result of the same principal gave it.
+            principal: Whose result it is.
+        """
+        found = self._results.find(resource.removeprefix(SCHEME), principal=principal)
+        return None if found is None else found[0]
 
     def approve(self, confirmation: str) -> str:
         """Turn the confirmation of a refused write into an approval, once a person agreed to the call.
@@ -176,7 +165,7 @@ class Gateway:
         Raises:
             RequestError: If it is no confirmation of this gateway, or expired.
         """
-        return self._confirmations.approve(confirmation)
+        return self._gate.confirmations.approve(confirmation)
 
     async def settled(self) -> None:
         """Wait until the outcomes of all calls that ended are recorded."""
@@ -197,126 +186,54 @@ class Gateway:
         await self._pool.close()
         await self._outcomes.stop()
 
-    def _gate(self, call: Call, *, principal: Principal) -> _Admitted:
-        """Return the call as it may be sent: seen, pinned, checked, and a write confirmed."""
-        contract = self._contract(call, principal=principal)
-        if contract.identity.server not in self._pool.servers:
-            text = f"no connection to server {contract.identity.server!r} is configured"
-            hint = "Use another tool, or let the harness call it."
-            raise _Refused(CallError(code="not_callable", message=text, hint=hint), contract=contract)
-        write = contract.assumed_side_effect > SideEffect.READ_ONLY
-        if write and not call.write_allowed:
-            raise _Refused(_not_a_read(contract), contract=contract)
-        checked = check(call.arguments, contract, now=self._clock())
-        if checked.error is not None:
-            raise _Refused(checked.error, contract=contract, checked=checked)
-        admitted = _Admitted(call=call, principal=principal, contract=contract, checked=checked, write=write)
-        return self._confirmed(admitted) if write else admitted
-
-    def _contract(self, call: Call, *, principal: Principal) -> ToolContract:
-        """Return the visible contract of a call, which is the one that its session pinned."""
-        name = call.name_or_ref
-        pinned = None
-        if call.session is not None:
-            pinned = self._index.sessions.pinned(call.session, name, principal=principal)
-        if pinned is None:
-            try:
-                return self._index.tool(name, principal=principal)
-            except UnknownTool:
-                text = f"no tool {name[:200]!r} is visible"
-                hint = "Search for a tool, and call it by the name or ref that the search gives."
-                raise _Refused(CallError(code=UnknownTool.code, message=text, hint=hint)) from None
-            except RequestError as ambiguous:
-                raise _Refused(CallError(code="tool_ambiguous", message=str(ambiguous), retryable=True)) from None
-        if pinned.fingerprint != pinned.current:
-            error = CallError(
-                code="contract_changed",
-                message="the session pinned an earlier revision of this tool than the one that is valid now",
-                hint="Refresh the session and work by the definition that it returns.",
-            )
-            raise _Refused(error, contract=pinned.contract)
-        return pinned.contract
-
-    def _confirmed(self, admitted: _Admitted) -> _Admitted:
-        """Return a write with its key, if the evidence that it is meant is there."""
-        call, contract, checked = admitted.call, admitted.contract, admitted.checked
-        intent = intent_of(contract, checked.arguments, principal=admitted.principal)
-        approval = contract.execution.approval
-        needed: Kind = "confirm"
-        if approval is not None and needs_approval(
-            approval.required_when, checked.arguments, names=argument_names(contract), now=self._clock()
-        ):
-            needed = "approve"
-        given = None if call.confirmation is None else self._confirmations.kind_for(call.confirmation, intent)
-        if given is None or (needed == "approve" and given != "approve"):
-            error = _unconfirmed(call, needed=needed, given=given, confirmation=self._confirmations.issue(intent))
-            raise _Refused(error, contract=contract, checked=checked)
-        key = write_key(
-            contract,
-            checked.arguments,
-            principal=admitted.principal,
-            session=call.session,
-            given=call.idempotency_key,
-        )
-        assert call.confirmation is not None
-        evidence = digest(call.confirmation.split(".")[2:4])
-        return _Admitted(
-            call=call,
-            principal=admitted.principal,
-            contract=contract,
-            checked=checked,
-            write=True,
-            key=key,
-            evidence=evidence,
-        )
-
-    async def _send(self, admitted: _Admitted, *, progress: Progress | None) -> CallResult:
+    async def _send(self, admitted: Admitted, *, progress: Progress | None) -> CallResult:
         """Forward an admitted call, or answer a write that was sent before."""
         if admitted.key is None:
             return await self._forwarded(admitted, admitted.checked.arguments, progress=progress)
         if (earlier := self._earlier(admitted)) is not None:
             return earlier
-        mark = admitted.principal.subject, admitted.principal.tenant, admitted.key
-        self._in_flight.add(mark)
+        state: State = "unknown"
+        answer = ""
+        self._in_flight.add(admitted.place)
         self._note(admitted, "sent")
         try:
             arguments = with_key(admitted.contract, admitted.checked.arguments, admitted.key)
             result = await self._forwarded(admitted, arguments, progress=progress)
-        except BaseException:
-            self._note(admitted, "unknown")
-            await self._cancelled(admitted)
+            state = _STATES.get(result.meta.status.side_effect, "not_done")
+            answer = result.model_dump_json() if state == "done" else ""
+            return result
+        except asyncio.CancelledError:
+            await self._record_unknown(admitted)
             raise
         finally:
-            self._in_flight.discard(mark)
-        state = _STATES.get(result.meta.status.side_effect, "not_done")
-        self._note(admitted, state, answer=result.model_dump_json() if state == "done" else "")
-        return result
+            self._in_flight.discard(admitted.place)
+            self._note(admitted, state, answer=answer)
 
-    def _earlier(self, admitted: _Admitted) -> CallResult | None:
+    def _earlier(self, admitted: Admitted) -> CallResult | None:
         """Return the answer that a write has already, because it was sent before; None where it is to be sent."""
         assert admitted.key is not None
         found = self._writes.find(admitted.key, principal=admitted.principal)
-        if found is None or found.state == "not_done":
-            return None
-        if (admitted.principal.subject, admitted.principal.tenant, admitted.key) in self._in_flight:
+        if admitted.place in self._in_flight:
             text = "the same write is being made at this moment"
             error = CallError(code="in_progress", message=text, retryable=True, hint="Wait for its answer.")
-            raise _Refused(error, contract=admitted.contract, checked=admitted.checked)
+            raise Refused(error, contract=admitted.contract, checked=admitted.checked)
+        if found is None or found.state == "not_done":
+            return None
         same = found.evidence == admitted.evidence
-        if found.state == "done" and (same or is_idempotent(admitted.contract) or admitted.call.idempotency_key):
+        if found.state == "done" and (same or admitted.call.idempotency_key or is_idempotent(admitted.contract)):
             result = CallResult.model_validate_json(found.answer)
             return result.model_copy(update={"meta": result.meta.model_copy(update={"replayed": True})})
         if found.state != "done" and same:
-            reads = self._reads(admitted.contract, principal=admitted.principal)
-            error = unknown_outcome("it was sent before, and no answer came", reads)
+            reads = self._gate.reads_beside(admitted.contract, principal=admitted.principal)
             status = CallStatus(business="unknown", side_effect="unknown")
             meta = self._meta(admitted.call, admitted.contract, admitted.checked, status=status)
-            replayed = meta.model_copy(update={"replayed": True, "idempotency_key": admitted.key})
-            return CallResult(ok=False, error=error, meta=replayed)
+            meta = meta.model_copy(update={"replayed": True, "idempotency_key": admitted.key})
+            error = unknown_outcome("it was sent before, and no answer came", reads)
+            return CallResult(ok=False, error=error, meta=meta)
         return None
 
     async def _forwarded(
-        self, admitted: _Admitted, arguments: Mapping[str, Any], *, progress: Progress | None
+        self, admitted: Admitted, arguments: Mapping[str, Any], *, progress: Progress | None
     ) -> CallResult:
         contract, call = admitted.contract, admitted.call
         reply = await self._forwarder.forward(
@@ -324,16 +241,16 @@ class Gateway:
             arguments,
             principal=admitted.principal,
             timeout_s=self._timeout_s(call, contract),
-            repeatable=not admitted.write,
+            repeatable=admitted.key is None,
             progress=progress,
             meta={"toolsearch/idempotency_key": admitted.key} if admitted.key else None,
         )
         meaning = meaning_of(
             reply,
             contract=contract,
-            write=admitted.write,
+            write=admitted.key is not None,
             max_bytes=self._limits.max_result_bytes,
-            reads=lambda: self._reads(contract, principal=admitted.principal),
+            reads=lambda: self._gate.reads_beside(contract, principal=admitted.principal),
         )
         meta = self._meta(call, contract, admitted.checked, status=meaning.status).model_copy(
             update={
@@ -352,10 +269,10 @@ class Gateway:
         """Return the envelope, with no more data than the budget allows; the rest is kept."""
         if meaning.data is None:
             return CallResult(ok=meaning.error is None, meta=meta, error=meaning.error)
+        slim, has_blobs = without_blobs(meaning.data)
         tokens = min(call.result_tokens or self._limits.result_tokens, self._limits.result_tokens)
-        part = page(meaning.data, start=0, tokens=tokens)
-        number = None
-        if not part.last:
+        part = page(slim, start=0, tokens=tokens)
+        if has_blobs or not part.last:
             number = self._results.keep(meaning.data, size=size, ref=meta.ref or "", principal=principal)
             status = meta.status
             if status.data == "present":
@@ -391,11 +308,11 @@ class Gateway:
             outcome = Outcome(ref=meta.ref, status=status, trace_id=meta.trace_id, latency_ms=latency)
             await self._outcomes.put(outcome, principal=principal)
 
-    async def _cancelled(self, admitted: _Admitted) -> None:
+    async def _record_unknown(self, admitted: Admitted) -> None:
         outcome = Outcome(ref=str(admitted.contract.ref), status=OutcomeStatus.UNKNOWN, trace_id=admitted.call.trace_id)
         await self._outcomes.put(outcome, principal=admitted.principal)
 
-    def _note(self, admitted: _Admitted, state: State, *, answer: str = "") -> None:
+    def _note(self, admitted: Admitted, state: State, *, answer: str = "") -> None:
         assert admitted.key is not None
         write = Write(
             key=admitted.key,
@@ -407,22 +324,8 @@ class Gateway:
         )
         self._writes.note(write, principal=admitted.principal)
 
-    def _reads(self, contract: ToolContract, *, principal: Principal) -> tuple[str, ...]:
-        """Return visible read-only tools that may show what became of a write: adjacent ones, else of its server."""
-        found = []
-        for name in contract.selection.adjacent_tools:
-            with suppress(UnknownTool, RequestError):
-                other = self._index.tool(name, principal=principal)
-                if other.assumed_side_effect <= SideEffect.READ_ONLY:
-                    found.append(str(other.ref))
-        if not found:
-            server = f"{contract.identity.server}/"
-            summaries = self._index.tools(principal=principal)
-            found = [each.ref for each in summaries if each.ref.startswith(server) and each.side_effect <= 1]
-        return tuple(found[:_MOST_CHECKS])
-
-    def _refusal(self, refused: _Refused, call: Call) -> CallResult:
-        write = refused.contract is not None and refused.contract.assumed_side_effect > SideEffect.READ_ONLY
+    def _refusal(self, refused: Refused, call: Call) -> CallResult:
+        write = refused.contract is not None and is_write(refused.contract)
         status = CallStatus(side_effect="not_started" if write else "none")
         meta = self._meta(call, refused.contract, refused.checked, status=status)
         return CallResult(ok=False, meta=meta, error=refused.error)
@@ -471,34 +374,3 @@ def _place(part: Page, number: str | None) -> dict[str, Any]:
         "cursor": None if number is None or part.last else f"{number}.{part.stop}",
         "resource": None if number is None else f"{SCHEME}{number}",
     }
-
-
-def _not_a_read(contract: ToolContract) -> CallError:
-    effect = contract.execution.side_effect
-    why = "nobody said what it changes" if effect is None else f"its side effect is {effect.label}"
-    return CallError(
-        code="write_refused",
-        message=f"{contract.ref} is no read-only tool: {why}",
-        hint="Call it by call_write_tool, if the change is meant.",
-    )
-
-
-def _unconfirmed(call: Call, *, needed: Kind, given: Kind | None, confirmation: str) -> CallError:
-    if call.confirmation is None:
-        text = "the write was not made: nothing shows that it is meant"
-    elif given is None:
-        text = "the write was not made: the confirmation is not for this call with these arguments, or it expired"
-    else:
-        text = "the write was not made: a person has to approve it"
-    hint = {
-        "confirm": "If exactly this call is meant, repeat it unchanged with the confirmation.",
-        "approve": "Have a person approve exactly this call; then repeat it unchanged with the approval.",
-    }[needed]
-    return CallError(
-        code="confirmation_needed" if needed == "confirm" else "approval_needed",
-        message=text,
-        hint=hint,
-        layer="precondition",
-        confirmation=confirmation,
-        approval=needed,
-    )

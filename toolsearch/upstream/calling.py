@@ -132,8 +132,13 @@ def _answer(result: CallToolResult) -> Answer:
     plain = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     content = tuple(plain.get("content") or ())
     structured = result.structured_content
-    size = len(json.dumps([content, structured], ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    return Answer(content=content, structured=structured, is_error=bool(result.is_error), size=size)
+    text = json.dumps([content, structured], ensure_ascii=False)
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:  # half a character, which no answer of ours could hold
+        text = text.encode("utf-8", "replace").decode()
+        (content, structured), size = json.loads(text), len(text)
+    return Answer(content=tuple(content), structured=structured, is_error=bool(result.is_error), size=size)
 
 
 def _fault(error: Exception, *, connection: Connection, timeout_s: float) -> CallFault:
