@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from pydantic_core import to_json
 
@@ -14,9 +14,6 @@ from toolsearch.query import OutcomeStatus
 from toolsearch.result import SessionTool
 
 MAX_ERROR_CHARS = 500
-
-Run: TypeAlias = Callable[[str, dict[str, Any]], Any]
-"""Runs a tool: `(ref, arguments) -> result`. It may be async where the adapter is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +40,19 @@ class CallResult:
         return self.status is OutcomeStatus.SUCCESS
 
 
-def by_ref(functions: Mapping[str, Callable[..., Any]]) -> Run:
+@runtime_checkable
+class Forwards(Protocol):
+    """A `run` that is told more of a call and reports its outcome itself; see `GatewayRun`."""
+
+    async def forward(self, ref: str, arguments: dict[str, Any], *, session: str, trace_id: str | None) -> CallResult:
+        """Return what became of a call, which is no reason to raise."""
+
+
+Run: TypeAlias = Callable[[str, dict[str, Any]], Any] | Forwards
+"""Runs a tool: `(ref, arguments) -> result`. It may be async where the adapter is."""
+
+
+def by_ref(functions: Mapping[str, Callable[..., Any]]) -> Callable[[str, dict[str, Any]], Any]:
     """Return a `Run` over functions that take a tool's parameters by name.
 
     Args:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from toolsearch.adapters.calling import CallResult, Run, failed, nothing_runs, parsed, succeeded
+from toolsearch.adapters.calling import CallResult, Forwards, Run, failed, nothing_runs, parsed, succeeded
 from toolsearch.adapters.request_text import request_text, speaks
 from toolsearch.adapters.search_tool import SEARCH_TOOL, asked, found_text
 from toolsearch.adapters.source import ToolSource
@@ -115,7 +115,7 @@ class ToolSet:
         return answer
 
     def found(self, answer: CandidateSet) -> list[SessionTool]:
-        """Return what an answer hands out: always-on tools that the model has not yet, then the candidates, best first."""
+        """Return what an answer hands out: always-on tools that are new, then the candidates, best first."""
         held = {tool.ref: tool for tool in self._tools}
         known = {tool.ref for tool in answer.always_on if tool.already_loaded}
         return [held[ref] for ref in _refs(answer) if ref in held and ref not in known]
@@ -154,6 +154,8 @@ class ToolSet:
         ref, given = begun
         started = time.perf_counter()
         try:
+            if isinstance(self._run, Forwards):
+                raise RequestError("this adapter runs tools through a gateway: await its calls (`acall`, `aresults`)")
             result = succeeded(ref, self._run(ref, given))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the conversation goes on
             result = failed(ref, error)
@@ -168,6 +170,8 @@ class ToolSet:
         if isinstance(begun, CallResult):
             return begun
         ref, given = begun
+        if isinstance(self._run, Forwards):
+            return await self._run.forward(ref, given, session=self.session, trace_id=self._traces.get(ref))
         started = time.perf_counter()
         try:
             value = await asyncio.to_thread(self._run, ref, given)
