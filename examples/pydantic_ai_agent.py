@@ -5,6 +5,7 @@ pip install 'toolsearch[pydantic-ai,minilm]' && python examples/pydantic_ai_agen
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolDefinition
@@ -15,7 +16,7 @@ from toolsearch.adapters.pydantic_ai import ConversationToolset
 from toolsearch.adapters.source import on_behalf_of
 
 
-def main() -> list[list[ToolDefinition]]:
+async def main() -> list[list[ToolDefinition]]:
     sent: list[list[ToolDefinition]] = []
 
     def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -31,7 +32,7 @@ def main() -> list[list[ToolDefinition]]:
         tools = ConversationToolset(on_behalf_of(index, ANN), run=run, session="conversation-42")
         agent = Agent(FunctionModel(model), toolsets=[tools])
         for question in QUESTIONS:
-            result = agent.run_sync(question, message_history=history)
+            result = await agent.run(question, message_history=history)
             history = result.all_messages()
             names = [tool["name"] for tool in tools.tool_block()]
             print(json.dumps({"user": question, "tools": names, "answer": result.output}, ensure_ascii=False))
@@ -39,4 +40,4 @@ def main() -> list[list[ToolDefinition]]:
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -85,7 +85,7 @@ def test_openai_agents(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_pydantic_ai(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pydantic_ai")
-    sent = importlib.import_module("pydantic_ai_agent").main()
+    sent = asyncio.run(importlib.import_module("pydantic_ai_agent").main())
     assert set(lines(capsys)[-1]["tools"]) > CALLED
     blocks = [
         json.dumps([[tool.name, tool.description, tool.parameters_json_schema] for tool in turn])[:-1] for turn in sent
