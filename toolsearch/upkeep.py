@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +26,7 @@ from toolsearch.result import ToolSummary, VisibilityReport
 from toolsearch.sessions.room import SessionRoom
 from toolsearch.state import refs_of
 from toolsearch.store.sources import SourceRow
+from toolsearch.store.writes import WriteRow
 from toolsearch.versions.room import VersionRoom
 from toolsearch.visibility.decide import decide
 from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
@@ -294,6 +295,14 @@ class Upkeep:
     def note_sources(self, rows: Iterable[SourceRow]) -> None:
         """Note how the sources of servers were found. An `origin` is shown to people: it must hold no secret."""
         self._live.registry.note_sources(rows)
+
+    def write(self, key: str, *, principal: Principal) -> WriteRow | None:
+        """Return what became of a write that the gateway forwarded for a principal; None where nothing is known."""
+        return self._live.registry.write(key, subject=principal.subject, tenant=principal.tenant)
+
+    def note_write(self, row: WriteRow, *, principal: Principal, remembered: timedelta) -> None:
+        """Note what became of a forwarded write, durably; `forget` deletes it, and so does the end of `remembered`."""
+        self._live.registry.note_write(row, subject=principal.subject, tenant=principal.tenant, remembered=remembered)
 
     def remove(self, refs: Iterable[str], *, author: str = AUTHOR, reason: str = "") -> ChangeReport:
         """Remove tools by `server/name@version`, `server/name` or name.

@@ -53,13 +53,19 @@ class Refused(Exception):
         error: Why, and what to do.
         contract: Of the tool, if it is visible.
         checked: Its arguments, as far as they were looked at.
+        key: Idempotency key of a write that only lacks its evidence.
     """
 
     def __init__(
-        self, error: CallError, *, contract: ToolContract | None = None, checked: Checked | None = None
+        self,
+        error: CallError,
+        *,
+        contract: ToolContract | None = None,
+        checked: Checked | None = None,
+        key: str | None = None,
     ) -> None:
         super().__init__(error.code)
-        self.error, self.contract, self.checked = error, contract, checked
+        self.error, self.contract, self.checked, self.key = error, contract, checked, key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,14 +147,14 @@ class Gate:
             approval.required_when, arguments, names=argument_names(contract), now=self.clock()
         ):
             needed = "approve"
+        key = write_key(
+            contract, arguments, principal=admitted.principal, session=call.session, given=call.idempotency_key
+        )
         word = call.confirmation
         given = None if word is None else self.confirmations.kind_for(word, intent)
         if word is None or given is None or (needed == "approve" and given != "approve"):
             error = _unconfirmed(word, given=given, needed=needed, confirmation=self.confirmations.issue(intent))
-            raise Refused(error, contract=contract, checked=admitted.checked)
-        key = write_key(
-            contract, arguments, principal=admitted.principal, session=call.session, given=call.idempotency_key
-        )
+            raise Refused(error, contract=contract, checked=admitted.checked, key=key)
         # Not of the whole word: an approval stands for the confirmation that it was made from.
         return replace(admitted, key=key, evidence=digest(word.split(".")[2:4]))
 

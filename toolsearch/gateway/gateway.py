@@ -23,12 +23,14 @@ from toolsearch.gateway.envelope import flags_of, without_blobs
 from toolsearch.gateway.forward import Forwarder
 from toolsearch.gateway.gate import Admitted, Gate, Refused, is_write
 from toolsearch.gateway.limits import GatewayLimits
+from toolsearch.gateway.once import Once
 from toolsearch.gateway.outcomes import Outcomes, outcome_of
 from toolsearch.gateway.pages import SCHEME, Page, Results, page
 from toolsearch.gateway.pool import Pool
 from toolsearch.gateway.repeats import Repeats
-from toolsearch.gateway.writes import State, Write, WriteLog, WritesInMemory, is_idempotent, with_key
+from toolsearch.gateway.writes import State, WriteLog, is_idempotent, with_key
 from toolsearch.query import Outcome, OutcomeStatus, Principal
+from toolsearch.store.writes import WriteRow
 from toolsearch.upstream.server import UpstreamServer
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ class Gateway:
             servers: How servers are reached, by the name that their contracts have. Nothing else is ever reached.
             limits: How long, how many, how much.
             connector: How to connect; None = `toolsearch.upstream.connect.connect`.
-            writes: Where writes are noted; None = in memory.
+            writes: Where writes are noted; None = in the index, durably.
             secret: Signs confirmations, at least 32 bytes; None = a random one, so that they end with the process.
             seed: Of the jitter between tries to start a server.
             clock: The time.
@@ -78,7 +80,7 @@ class Gateway:
         self._index, self._limits, self._clock = index, limits or GatewayLimits(), clock
         self._pool = Pool(servers, connector=connector or self._connector(), limits=self._limits, seed=seed)
         self._forwarder = Forwarder(self._pool, calls=self._limits.calls)
-        self._writes = writes or WritesInMemory(remember_s=self._limits.remember_s, clock=self._seconds)
+        self._once = Once(writes or index, remember_s=self._limits.remember_s, clock=clock)
         self._gate = Gate(
             index=index,
             servers=self._pool.servers,
@@ -90,7 +92,6 @@ class Gateway:
         self._results = Results(limits=self._limits)
         self._repeats = Repeats()
         self._outcomes = Outcomes(index)
-        self._in_flight: set[tuple[str, str | None, str]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
     @property
@@ -114,7 +115,7 @@ class Gateway:
             admitted = self._gate.admit(call, principal=principal)
             result = await self._send(admitted, progress=progress)
         except Refused as refused:
-            result = self._refusal(refused, call)
+            result = self._refusal(await self._warned(refused, principal=principal), call)
         meta = result.meta.model_copy(update={"latency_ms": round(1000 * (perf_counter() - started), 3)})
         result = self._concluded(result.model_copy(update={"meta": meta}), call, principal=principal)
         await self._record(result, principal=principal)
@@ -190,14 +191,19 @@ class Gateway:
         """Forward an admitted call, or answer a write that was sent before."""
         if admitted.key is None:
             return await self._forwarded(admitted, admitted.checked.arguments, progress=progress)
-        if (earlier := self._earlier(admitted)) is not None:
-            return earlier
+        with self._once.claimed(admitted):
+            earlier = await self._once.earlier(admitted.key, principal=admitted.principal)
+            if earlier is not None and (answer := self._replayed(earlier, admitted)) is not None:
+                return answer
+            return await self._written(admitted, admitted.key, progress=progress)
+
+    async def _written(self, admitted: Admitted, key: str, *, progress: Progress | None) -> CallResult:
+        """Send a write, and note before and after what is known of it."""
+        await self._once.sending(admitted)
         state: State = "unknown"
         answer = ""
-        self._in_flight.add(admitted.place)
-        self._note(admitted, "sent")
         try:
-            arguments = with_key(admitted.contract, admitted.checked.arguments, admitted.key)
+            arguments = with_key(admitted.contract, admitted.checked.arguments, key)
             result = await self._forwarded(admitted, arguments, progress=progress)
             state = _STATES.get(result.meta.status.side_effect, "not_done")
             answer = result.model_dump_json() if state == "done" else ""
@@ -206,24 +212,15 @@ class Gateway:
             await self._record_unknown(admitted)
             raise
         finally:
-            self._in_flight.discard(admitted.place)
-            self._note(admitted, state, answer=answer)
+            await self._once.ended(admitted, state, answer=answer)
 
-    def _earlier(self, admitted: Admitted) -> CallResult | None:
+    def _replayed(self, earlier: WriteRow, admitted: Admitted) -> CallResult | None:
         """Return the answer that a write has already, because it was sent before; None where it is to be sent."""
-        assert admitted.key is not None
-        found = self._writes.find(admitted.key, principal=admitted.principal)
-        if admitted.place in self._in_flight:
-            text = "the same write is being made at this moment"
-            error = CallError(code="in_progress", message=text, retryable=True, hint="Wait for its answer.")
-            raise Refused(error, contract=admitted.contract, checked=admitted.checked)
-        if found is None or found.state == "not_done":
-            return None
-        same = found.evidence == admitted.evidence
-        if found.state == "done" and (same or admitted.call.idempotency_key or is_idempotent(admitted.contract)):
-            result = CallResult.model_validate_json(found.answer)
+        same = earlier.evidence == admitted.evidence
+        if earlier.state == "done" and (same or admitted.call.idempotency_key or is_idempotent(admitted.contract)):
+            result = CallResult.model_validate_json(earlier.answer)
             return result.model_copy(update={"meta": result.meta.model_copy(update={"replayed": True})})
-        if found.state != "done" and same:
+        if earlier.state != "done" and same:
             reads = self._gate.reads_beside(admitted.contract, principal=admitted.principal)
             status = CallStatus(business="unknown", side_effect="unknown")
             meta = self._meta(admitted.call, admitted.contract, admitted.checked, status=status)
@@ -231,6 +228,19 @@ class Gateway:
             error = unknown_outcome("it was sent before, and no answer came", reads)
             return CallResult(ok=False, error=error, meta=meta)
         return None
+
+    async def _warned(self, refused: Refused, *, principal: Principal) -> Refused:
+        """Return the refusal of an unconfirmed write; it tells of an equal one of which nobody knows the outcome."""
+        if refused.key is None or refused.contract is None:
+            return refused
+        earlier = await self._once.earlier(refused.key, principal=principal)
+        if earlier is None or earlier.state == "done":
+            return refused
+        reads = self._gate.reads_beside(refused.contract, principal=principal)
+        told = f"{refused.error.message}; the same write was sent before, and nobody knows whether it was done"
+        hint = unknown_outcome("", reads).hint
+        error = refused.error.model_copy(update={"message": told, "hint": hint, "check": reads})
+        return Refused(error, contract=refused.contract, checked=refused.checked)
 
     async def _forwarded(
         self, admitted: Admitted, arguments: Mapping[str, Any], *, progress: Progress | None
@@ -311,18 +321,6 @@ class Gateway:
     async def _record_unknown(self, admitted: Admitted) -> None:
         outcome = Outcome(ref=str(admitted.contract.ref), status=OutcomeStatus.UNKNOWN, trace_id=admitted.call.trace_id)
         await self._outcomes.put(outcome, principal=admitted.principal)
-
-    def _note(self, admitted: Admitted, state: State, *, answer: str = "") -> None:
-        assert admitted.key is not None
-        write = Write(
-            key=admitted.key,
-            ref=str(admitted.contract.ref),
-            evidence=admitted.evidence,
-            state=state,
-            at=self._seconds(),
-            answer=answer,
-        )
-        self._writes.note(write, principal=admitted.principal)
 
     def _refusal(self, refused: Refused, call: Call) -> CallResult:
         write = refused.contract is not None and is_write(refused.contract)

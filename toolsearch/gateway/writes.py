@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from time import time
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Literal, Protocol
 
 from toolsearch.contract import ToolContract
 from toolsearch.gateway.confirm import digest
 from toolsearch.query import Principal
+from toolsearch.store.writes import WriteRow
 
 State = Literal["sent", "done", "unknown", "not_done"]
 MAX_WRITES = 10_000
@@ -18,55 +18,32 @@ _NEGATIVE = ("not idempotent", "none", "no", "unsafe", "非幂等", "不幂等")
 _PARAMETERS = ("idempotency_key", "idempotencyKey", "idempotency-key")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
-    """One write.
-
-    Attributes:
-        key: Its idempotency key.
-        ref: Of the tool.
-        evidence: Hash of the confirmation that it was sent with.
-        state: `sent` (no answer yet), `done` (answered), `unknown` (nobody knows), `not_done`.
-        at: Seconds since 1970.
-        answer: JSON of the CallResult, once it is done.
-    """
-
-    key: str
-    ref: str
-    evidence: str
-    state: State
-    at: float
-    answer: str = ""
-
-
 class WriteLog(Protocol):
-    """Where writes are noted."""
+    """Where writes are noted: an index does it durably."""
 
-    def find(self, key: str, *, principal: Principal) -> Write | None:
+    def write(self, key: str, *, principal: Principal) -> WriteRow | None:
         """Return the last write of a key, or None."""
 
-    def note(self, write: Write, *, principal: Principal) -> None:
+    def note_write(self, row: WriteRow, *, principal: Principal, remembered: timedelta) -> None:
         """Note a write in place of an earlier one of its key."""
 
 
 class WritesInMemory:
-    """Notes writes as long as the process lives, for a while, the oldest out first."""
+    """Notes writes as long as the process lives, the oldest out first: for an index that is open for reading only."""
 
-    def __init__(self, *, remember_s: float, clock: Callable[[], float] = time) -> None:
-        self._remember_s, self._clock = remember_s, clock
-        self._writes: OrderedDict[tuple[str, str | None, str], Write] = OrderedDict()
+    def __init__(self) -> None:
+        self._writes: OrderedDict[tuple[str, str | None, str], WriteRow] = OrderedDict()
 
-    def find(self, key: str, *, principal: Principal) -> Write | None:
+    def write(self, key: str, *, principal: Principal) -> WriteRow | None:
         """Return the last write of a key, or None."""
-        found = self._writes.get((principal.subject, principal.tenant, key))
-        return found if found is not None and self._clock() - found.at <= self._remember_s else None
+        return self._writes.get((principal.subject, principal.tenant, key))
 
-    def note(self, write: Write, *, principal: Principal) -> None:
+    def note_write(self, row: WriteRow, *, principal: Principal, remembered: timedelta) -> None:
         """Note a write in place of an earlier one of its key."""
-        place = principal.subject, principal.tenant, write.key
-        self._writes[place] = write
+        place = principal.subject, principal.tenant, row.key
+        self._writes[place] = row
         self._writes.move_to_end(place)
-        while len(self._writes) > MAX_WRITES:
+        while len(self._writes) > MAX_WRITES or next(iter(self._writes.values())).at < row.at - remembered:
             self._writes.popitem(last=False)
 
 

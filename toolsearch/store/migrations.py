@@ -146,6 +146,18 @@ def _models(connection: Connection) -> None:
     )
 
 
+def _writes(connection: Connection) -> None:
+    connection.execute(
+        """
+        -- Writes that the gateway forwarded, under their idempotency keys; forgotten after a while.
+        CREATE TABLE writes (
+            subject VARCHAR NOT NULL, tenant VARCHAR, key VARCHAR NOT NULL, ref VARCHAR NOT NULL,
+            evidence VARCHAR NOT NULL, state VARCHAR NOT NULL, noted_at TIMESTAMP NOT NULL, answer VARCHAR NOT NULL
+        );
+        """
+    )
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _first_tables,
     _experience,
@@ -153,6 +165,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _session_tools,
     _sources,
     _models,
+    _writes,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 """Schema this program writes."""

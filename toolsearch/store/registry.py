@@ -7,7 +7,7 @@ each concern has a module of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 
@@ -26,6 +26,7 @@ from toolsearch.store import (
     sessions,
     settings,
     sources,
+    writes,
 )
 from toolsearch.store.contracts import Changes, ContractVersion
 from toolsearch.store.database import Database
@@ -38,6 +39,7 @@ from toolsearch.store.revisions import Content, Event, RolloutRow, Step, Waiting
 from toolsearch.store.sessions import SessionKey, SessionTool
 from toolsearch.store.sources import SourceRow
 from toolsearch.store.tally import HALF_LIFE_DAYS, Tally
+from toolsearch.store.writes import WriteRow
 
 
 class Registry:
@@ -254,9 +256,22 @@ class Registry:
             experience.change_experience(connection, put=put, drop=drop)
 
     def forget(self, *, subject: str, tenant: str | None) -> int:
-        """Delete past requests and decision records of a source; its outcomes lose its name. Return how many."""
+        """Delete requests, decision records and writes of a source; its outcomes lose its name. Return how many."""
         with self._database.transaction() as connection:
-            return experience.forget_source(connection, subject=subject, tenant=tenant)
+            forgotten = writes.forget_writes(connection, subject=subject, tenant=tenant)
+            return forgotten + experience.forget_source(connection, subject=subject, tenant=tenant)
+
+    # Forwarded writes
+
+    def write(self, key: str, *, subject: str, tenant: str | None) -> WriteRow | None:
+        """Return the last write under a key of a principal, or None."""
+        with self._database.reading() as connection:
+            return writes.write(connection, key, subject=subject, tenant=tenant)
+
+    def note_write(self, row: WriteRow, *, subject: str, tenant: str | None, remembered: timedelta) -> None:
+        """Note a write in place of an earlier one of its key, and forget those older than is remembered."""
+        with self._database.transaction() as connection:
+            writes.note_write(connection, row, subject=subject, tenant=tenant, remembered=remembered)
 
     # Sessions
 
