@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from toolsearch.config import PROFILES, SearchLimits
 from toolsearch.explain import ReasonCode
+from toolsearch.index.document import VIEW_WEIGHTS
+from toolsearch.rank.confidence import MIDDLE, STEEPNESS
+from toolsearch.rank.diversify import COVER_BONUS, HELP_BONUS
+from toolsearch.rank.evidence import CLAUSE_SHARE
+from toolsearch.rank.recall import NAME_SHARE
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "indexes").rglob("*.md")])
@@ -29,3 +35,20 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_page_on_ranking_has_the_numbers_in_force() -> None:
+    page = " ".join((ROOT / "docs" / "ranking.md").read_text(encoding="utf-8").split())
+    weights = PROFILES["default"].weights
+    for text in (
+        f".{VIEW_WEIGHTS['positive'] * 10:.0f} the main text",
+        f".{VIEW_WEIGHTS['returns'] * 10:.0f} what it returns, .{VIEW_WEIGHTS['name'] * 10:.0f} its name",
+        f"lexical = .{(1 - NAME_SHARE) * 10:.0f} sqrt(s) + .{NAME_SHARE * 10:.0f} share",
+        ", ".join(f"{name} .{weights[name] * 100:.0f}" for name in ("semantic", "lexical", "experience")),
+        f"reaches .{CLAUSE_SHARE * 10:.0f} of the best",
+        f"by up to .{COVER_BONUS * 100:.0f}",
+        f"a {'fifth' if HELP_BONUS == 0.2 else HELP_BONUS} of that tool's score",
+        f"exp(-{STEEPNESS:.0f} (relevance + margin - .{MIDDLE * 10:.0f}))",
+        f"`SearchLimits.min_confidence` (.{SearchLimits().min_confidence * 10:.0f})",
+    ):
+        assert text in page
