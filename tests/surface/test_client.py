@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +16,8 @@ from surface_catalogue import ADMIN, CATALOGUE, GUEST, LOOPBACK, SUPPORT
 
 import toolsearch
 from toolsearch import Client, Outcome, PastRequest, RuleBook, SearchRequest, ToolIndex
+from toolsearch.adapters.source import on_behalf_of
+from toolsearch.adapters.toolset import ToolSet
 from toolsearch.client import AsyncClient, asynchronous, synchronous
 from toolsearch.errors import (
     AuthenticationError,
@@ -94,6 +97,42 @@ def test_the_verbs_of_administrators(admin: Client, support: Client) -> None:
     admin.set_rules(RuleBook())
     with pytest.raises(PolicyError):
         support.set_rules(RuleBook())
+
+
+def test_the_rooms_of_administrators(admin: Client, index: ToolIndex) -> None:
+    before = CATALOGUE[2]
+    after = before.model_copy(
+        update={"capability": before.capability.model_copy(update={"does": "Tells the weather."})}
+    )
+    admin.add([after], reason="shorter")
+    assert admin.versions.diff(before, after) == index.versions.diff(before, after, principal=ADMIN)
+    assert admin.versions.contracts() == index.versions.contracts()
+    assert [row.reason for row in admin.versions.history("weather.today")][-1:] == ["shorter"]
+    assert admin.versions.pending() == index.versions.pending()
+    assert admin.versions.rollback("weather.today", reason="back").author == "root"
+    assert index.tool("weather.today", principal=ADMIN) == before
+    with pytest.raises(ToolSearchError):
+        admin.versions.approve("weather.today")
+    with pytest.raises(ToolSearchError):
+        admin.versions.reject("weather.today")
+    assert admin.models.list() == ()
+    with pytest.raises(ToolSearchError):
+        admin.models.activate(7)
+    with pytest.raises(ToolSearchError):
+        admin.models.rollback()
+
+
+def test_an_adapter_takes_a_client_in_place_of_an_index(support: Client, index: ToolIndex) -> None:
+    ran: list[str] = []
+    far = ToolSet(support, format=DefinitionFormat.OPENAI, run=lambda ref, arguments: ran.append(ref))
+    near = ToolSet(on_behalf_of(index, SUPPORT), format=DefinitionFormat.OPENAI)
+    assert far.search("where is my order").candidates
+    near.search("where is my order")
+    assert far.definitions == near.definitions
+    assert json.dumps(far.definitions) == json.dumps(near.definitions), "the keys in the same order, too"
+    assert far.call("orders_get", {"order_id": "ORD-20260917"}).ok
+    assert ran == ["orders/orders.get@1"]
+    assert support.sessions.get(far.session).tools == far.tools
 
 
 def test_errors_are_the_librarys(support: Client, secured_client: TestClient) -> None:

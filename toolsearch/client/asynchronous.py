@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx2
 
-from toolsearch.client import calls
+from toolsearch.client import calls, rooms
 from toolsearch.client.calls import Call
 from toolsearch.client.transport import checked_url, options, pause, request_of, result, unreachable
 from toolsearch.contract import ToolContract
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from toolsearch.lint.check import LintOptions
     from toolsearch.lint.finding import LintReport
     from toolsearch.live import ChangeReport, LearnReport
+    from toolsearch.models import LearntModel, ModelEntry
+    from toolsearch.versions.diff import ToolDiff
+    from toolsearch.versions.records import PendingReport, Revision
 
 _T = TypeVar("_T")
 
@@ -60,6 +63,8 @@ class AsyncClient:
         self._timeout_s, self._retries, self._backoff_s = timeout_s, retries, backoff_s
         self._http = httpx2.AsyncClient(transport=transport, **options(api_key=api_key, timeout_s=timeout_s))
         self.sessions = AsyncClientSessions(self)
+        self.versions = AsyncClientVersions(self)
+        self.models = AsyncClientModels(self)
 
     async def search(self, request: SearchRequest | str) -> CandidateSet:
         """Return the few permitted tools that fit a request, with reasons."""
@@ -202,3 +207,65 @@ class AsyncClientSessions:
     async def end(self, session_id: str) -> None:
         """End a session."""
         await self._client.do(calls.end_session(session_id))
+
+
+class AsyncClientVersions:
+    """The verbs of `ToolIndex.versions` at a server, which knows the author of a decision from the credentials."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        """Talk through a client."""
+        self._client = client
+
+    async def diff(self, before: str | ToolContract, after: str | ToolContract) -> ToolDiff:
+        """Return what changed between two contracts, each a reference or the contract itself."""
+        return await self._client.do(rooms.diff(before, after))
+
+    async def contracts(self) -> tuple[ToolContract, ...]:
+        """Return the current contract of every tool. For administrators."""
+        return await self._client.do(rooms.contracts())
+
+    async def history(self, ref: str) -> tuple[Revision, ...]:
+        """Return the revisions of a visible tool."""
+        return await self._client.do(rooms.history(ref))
+
+    async def pending(self) -> PendingReport:
+        """Return what waits for a decision. For administrators."""
+        return await self._client.do(rooms.pending())
+
+    async def approve(self, ref: str, *, share: float = 1.0, fingerprint: str = "", reason: str = "") -> Revision:
+        """Let a waiting definition take effect, for a share of the sessions. For administrators."""
+        return await self._client.do(
+            rooms.decide("approve", ref=ref, share=share, fingerprint=fingerprint, reason=reason)
+        )
+
+    async def reject(self, ref: str, *, fingerprint: str = "", reason: str = "") -> Revision:
+        """Turn a waiting definition down. For administrators."""
+        return await self._client.do(rooms.decide("reject", ref=ref, fingerprint=fingerprint, reason=reason))
+
+    async def rollback(self, ref: str, *, to: str = "", reason: str = "") -> Revision:
+        """Make an earlier revision current again. For administrators."""
+        return await self._client.do(rooms.decide("rollback", ref=ref, to=to, reason=reason))
+
+
+class AsyncClientModels:
+    """The verbs of `ToolIndex.models` at a server. For administrators."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        """Talk through a client."""
+        self._client = client
+
+    async def list(self) -> tuple[ModelEntry, ...]:
+        """Return the installed models."""
+        return await self._client.do(rooms.models())
+
+    async def install(self, model: LearntModel, *, activate: bool = True) -> ModelEntry:
+        """Store a model, and by default put it into service."""
+        return await self._client.do(rooms.install_model(model, activate=activate))
+
+    async def activate(self, number: int) -> ModelEntry:
+        """Put a model into service."""
+        return await self._client.do(rooms.activate_model(number))
+
+    async def rollback(self) -> ModelEntry | None:
+        """Take the newest change of what serves back."""
+        return await self._client.do(rooms.rollback_model())
