@@ -37,9 +37,10 @@ def test_shown_code_stands_in_an_example(code: str) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[TestClient]:
-    settings = load_settings(
-        local_principal=Principal(subject="ann", scopes=("orders.read",), environment="production")
+    ann = Principal(
+        subject="ann", tenant="acme", environment="production", roles=("support",), scopes=("orders.read", "crm.read")
     )
+    settings = load_settings(local_principal=ann)
     with (
         open_catalogue(ROOT / "indexes" / "starter", encoder="hashed") as index,
         TestClient(create_app(index, settings=settings), base_url=BASE) as made,
