@@ -6,6 +6,7 @@ followed inside the schema only, never over a network; a schema that cannot be u
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time
@@ -60,14 +61,38 @@ class _Keyed:
         return isinstance(other, _Keyed)
 
 
+def fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Tell whether a value is what a schema, such as that of one argument, wants; one that cannot be used wants all."""
+    validator = _validator_of(json.dumps(schema, sort_keys=True))
+    if validator is None:
+        return True
+    try:
+        return next(validator.iter_errors(value), None) is None
+    except Exception:  # noqa: BLE001 - as in check_structure
+        return True
+
+
+def is_checked(contract: ToolContract) -> bool:
+    """Tell whether there is a schema that arguments can be checked against."""
+    return bool(contract.input_schema) and _validator(contract.fingerprint, contract=_Keyed(contract)) is not None
+
+
+@lru_cache(maxsize=2_048)
+def _validator_of(text: str) -> Validator | None:
+    return _made(json.loads(text))
+
+
 @lru_cache(maxsize=512)
 def _validator(_fingerprint: str, *, contract: _Keyed) -> Validator | None:
+    return _made(full_schema(contract.contract))
+
+
+def _made(schema: dict[str, Any]) -> Validator | None:
     from jsonschema import Draft202012Validator, FormatChecker, validators
     from referencing import Registry
 
-    schema = full_schema(contract.contract)
     base = validators.validator_for(schema, default=Draft202012Validator)
-    unlimited = "patternProperties" in contract.contract.stored_json
+    unlimited = "patternProperties" in json.dumps(schema)
     rules: dict[str, Any] = {
         "pattern": _pattern,
         "patternProperties": _pattern_properties,

@@ -9,13 +9,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
+from toolsearch.arguments.check import check_arguments
+from toolsearch.arguments.problem import ArgumentProblem
+from toolsearch.arguments.rules import unread_rules
+from toolsearch.arguments.structure import is_checked
 from toolsearch.contract import ToolContract
 from toolsearch.gateway.call import CallError, Repair
-from toolsearch.gateway.repair import mend, red_names
-from toolsearch.gateway.rules import holds, read_rule
-from toolsearch.gateway.structure import Flaw, check_structure
+from toolsearch.gateway.repair import Ask, mend, red_names
+
+NO_SCHEMA = "the contract has no input schema that arguments can be checked against"
 
 _PLACEHOLDER = re.compile(
     r"\s*(?:|[<\[{(].*[>\]})]|unknown|none|null|n/?a|tbd|todo|xxx+|placeholder|example|your[_ -].*|some[_ -].*"
@@ -50,54 +55,39 @@ def check(arguments: Mapping[str, Any], contract: ToolContract, *, now: datetime
         now: What `today` means in rules.
     """
     mended = mend(arguments, contract)
-    structure = check_structure(mended.arguments, contract.input_schema)
-    names = argument_names(contract)
-    rules = {text: read_rule(text, names=names) for text in contract.input.semantic_rules}
-    unchecked = (*structure.unchecked, *(text for text, read in rules.items() if not read))
-    error = next(
-        (
-            error
-            for found in (
-                _missing(mended.arguments, structure.flaws, contract),
-                (
-                    CallError(
-                        code="ask",
-                        message=f"{ask.field} is not clear",
-                        hint="Ask the user; do not choose for them.",
-                        field=ask.field,
-                        layer="semantics",
-                        question=ask.question,
-                        options=ask.options,
-                    )
-                    for ask in mended.asks
-                ),
-                _placeholders(mended.arguments, contract),
-                (_of_flaw(flaw) for flaw in structure.flaws),
-                (
-                    _broken(rule.text, rule.left)
-                    for read in rules.values()
-                    for rule in read
-                    if holds(rule, mended.arguments, now=now) is False
-                ),
-            )
-            for error in found
-        ),
-        None,
+    problems = check_arguments(mended.arguments, contract=contract, today=now.date())
+    findings = (
+        _missing(mended.arguments, problems, contract),
+        map(_unclear, mended.asks),
+        _placeholders(mended.arguments, contract),
+        map(_wrong, problems),
     )
-    return Checked(arguments=mended.arguments, repairs=mended.repairs, unchecked=unchecked, error=error)
+    return Checked(
+        arguments=mended.arguments,
+        repairs=mended.repairs,
+        unchecked=(*([] if is_checked(contract) else [NO_SCHEMA]), *unread_rules(contract)),
+        error=next(chain.from_iterable(findings), None),
+    )
 
 
-def argument_names(contract: ToolContract) -> frozenset[str]:
-    """Return the names of the arguments that a contract knows of."""
-    properties = contract.input_schema.get("properties")
-    own = properties if isinstance(properties, Mapping) else {}
-    return frozenset((*own, *contract.required_inputs, *contract.input.semantics))
+def _unclear(ask: Ask) -> CallError:
+    return CallError(
+        code="ask",
+        message=f"{ask.field} is not clear",
+        hint="Ask the user; do not choose for them.",
+        field=ask.field,
+        layer="semantics",
+        question=ask.question,
+        options=ask.options,
+    )
 
 
-def _missing(arguments: Mapping[str, Any], flaws: tuple[Flaw, ...], contract: ToolContract) -> Iterator[CallError]:
+def _missing(
+    arguments: Mapping[str, Any], problems: tuple[ArgumentProblem, ...], contract: ToolContract
+) -> Iterator[CallError]:
     """Yield what is required and absent: to be asked where the contract says so, else to be filled in."""
     declared = [name for name in contract.required_inputs if name not in arguments]
-    for name in dict.fromkeys([*declared, *(flaw.field for flaw in flaws if flaw.missing)]):
+    for name in dict.fromkeys([*declared, *(one.field for one in problems if one.code == "required")]):
         if name in contract.input.forbidden_inference_fields:
             yield _ask(name, "is required and must not be inferred", contract)
         elif name in contract.input.clarification_fields:
@@ -141,25 +131,13 @@ def _meaning(name: str, contract: ToolContract) -> str:
     return f" ({text[:200].rstrip('. ')})" if text else ""
 
 
-def _of_flaw(flaw: Flaw) -> CallError:
-    choices = f"one of {', '.join(map(repr, flaw.options))[:300]}" if flaw.options else ""
+def _wrong(problem: ArgumentProblem) -> CallError:
     return CallError(
-        code="invalid_arguments",
-        message=f"{flaw.field or 'the arguments'}: {flaw.message}",
+        code="rule_broken" if problem.code == "rule" else "invalid_arguments",
+        message=f"{problem.field}: {problem.message}" if problem.field else problem.message,
         retryable=True,
-        hint=f"Write {choices}." if choices else "Mend it and call again.",
-        field=flaw.field or None,
-        layer="structure",
-        options=flaw.options,
-    )
-
-
-def _broken(text: str, field: str) -> CallError:
-    return CallError(
-        code="rule_broken",
-        message=f"the arguments break a rule of the tool: {text}",
-        retryable=True,
-        hint="Mend the arguments so that the rule holds; where the user said so, ask.",
-        field=field,
-        layer="semantics",
+        hint=f"{problem.hint or 'Mend it'}, and call again; where the user said so, ask.",
+        field=problem.field or None,
+        layer=problem.layer.value,
+        options=problem.options,
     )

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from toolsearch import ToolIndex
+from toolsearch.arguments.rules import approval_needed
 from toolsearch.contract import SideEffect, ToolContract
 from toolsearch.errors import RequestError, UnknownTool
 from toolsearch.gateway.call import Call, CallError
-from toolsearch.gateway.check import Checked, argument_names, check
+from toolsearch.gateway.check import Checked, check
 from toolsearch.gateway.confirm import Confirmations, Kind, digest, intent_of
-from toolsearch.gateway.rules import needs_approval
 from toolsearch.gateway.writes import write_key
 from toolsearch.query import Principal
 
@@ -141,12 +141,7 @@ class Gate:
         """Return a write with its key, if the evidence that it is meant is there."""
         call, contract, arguments = admitted.call, admitted.contract, admitted.checked.arguments
         intent = intent_of(contract, arguments, principal=admitted.principal)
-        needed: Kind = "confirm"
-        approval = contract.execution.approval
-        if approval is not None and needs_approval(
-            approval.required_when, arguments, names=argument_names(contract), now=self.clock()
-        ):
-            needed = "approve"
+        needed: Kind = "approve" if approval_needed(arguments, contract=contract) else "confirm"
         key = write_key(
             contract, arguments, principal=admitted.principal, session=call.session, given=call.idempotency_key
         )

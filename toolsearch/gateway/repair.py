@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from toolsearch.arguments.structure import fits
 from toolsearch.contract import SideEffect, ToolContract
 from toolsearch.gateway.call import Repair
 from toolsearch.gateway.forms import Unclear, as_date, as_date_time, as_number, converted, measured, unit_of_name
-from toolsearch.gateway.structure import fits
 
 MAX_VALUES = 2_000
 """Values of one call that are looked at."""
@@ -107,7 +107,7 @@ class _Work:
             return self.object(given, schema, path=path)
         if isinstance(given, list) and isinstance(schema.get("items"), Mapping):
             return [self.value(item, schema["items"], path=(*path, str(at))) for at, item in enumerate(given)]
-        if fits(given, schema):
+        if fits(given, schema) and not _lacks_zone(given, schema):
             return given
         for kind, mended in _forms(given, schema, name=path[-1]):
             if isinstance(mended, Unclear):
@@ -160,6 +160,11 @@ def _forms(given: Any, schema: Mapping[str, Any], *, name: str) -> Iterator[tupl
                 yield "date", date
     if _takes(schema, "array") and not isinstance(given, list) and given is not None and not isinstance(given, dict):
         yield "list", [given]
+
+
+def _lacks_zone(given: Any, schema: Mapping[str, Any]) -> bool:
+    wanted = isinstance(given, str) and schema.get("format") == "date-time"
+    return wanted and isinstance(as_date_time(given.strip()), Unclear)
 
 
 def _choices(text: str, schema: Mapping[str, Any]) -> Iterator[tuple[Kind, Any]]:
