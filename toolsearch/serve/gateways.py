@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from toolsearch import ToolIndex
-from toolsearch.gateway.gateway import Gateway
 from toolsearch.upstream import UpstreamServer
+
+if TYPE_CHECKING:
+    from toolsearch.gateway.gateway import Gateway
 
 
 class LateGateway:
@@ -32,6 +35,8 @@ class LateGateway:
         """
         async with self._lock:
             if self._gateway is None:
+                from toolsearch.gateway.gateway import Gateway
+
                 made = Gateway(self._index(), {server.name: server for server in self._servers})
                 self._gateway = await made.__aenter__()
             return self._gateway

@@ -7,7 +7,7 @@ see, as the index and the gateway do not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,7 +15,6 @@ from toolsearch import CandidateSet, Principal, Restriction, SearchRequest, Side
 from toolsearch.contract import Frozen
 from toolsearch.errors import RequestError, ToolSearchError, UnknownSession, UnknownTool
 from toolsearch.gateway.call import Call, CallError, CallResult, Progress
-from toolsearch.gateway.gateway import Gateway
 from toolsearch.preparation import PrepareRequest
 from toolsearch.query import DefinitionFormat, Detail
 from toolsearch.result import Candidate
@@ -32,6 +31,9 @@ from toolsearch.serve.mcp_words import (
     Refusal,
     SearchTools,
 )
+
+if TYPE_CHECKING:
+    from toolsearch.gateway.gateway import Gateway
 
 T = TypeVar("T")
 Verb = Callable[[ToolIndex], T]
@@ -115,7 +117,7 @@ def _refusal(error: Exception) -> Refusal:
         if first["type"] != "missing":
             message += f"; given {str(first['input'])[:100]!r}"
         return Refusal(
-            code="arguments_invalid",
+            code="request_invalid",
             message=message,
             hint="Mend it by the input schema of this tool and call again.",
             retryable=True,

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from starlette.types import Receive, Scope, Send
 
 from toolsearch import Principal
-from toolsearch.gateway.gateway import Gateway
 from toolsearch.serve.gateways import LateGateway
 from toolsearch.serve.guard import principal_of_state
-from toolsearch.serve.mcp_desk import Caller, Verb
 from toolsearch.serve.sidecar import Call, Sidecar
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from toolsearch.gateway.gateway import Gateway
+    from toolsearch.serve.mcp_desk import Caller, Verb
 
 PATH = "/mcp"
 SESSION_HEADER = "Toolsearch-Session"
@@ -129,6 +130,8 @@ class _State:
 
 def caller_of_request(context: Any) -> Caller:
     """Return who sent a message: the principal of its credentials, the session of its headers."""
+    from toolsearch.serve.mcp_desk import Caller
+
     request = context.request
     session = request.headers.get(SESSION_HEADER) or request.headers.get(_TRANSPORT_SESSION_HEADER)
     return Caller(principal=principal_of_state(request.state), session=session)

@@ -33,6 +33,8 @@ from toolsearch.upstream.connect import Connection, connect
 AUTHOR = "mcp"
 FIRST_ROUND_S = 20.0
 """Seconds that the first calls wait until every configured server was read once."""
+LONGEST_S = 3_600.0
+"""Seconds to wait for an answer that is handed on."""
 
 T = TypeVar("T")
 _LOG = logging.getLogger("toolsearch.serve")
@@ -113,7 +115,10 @@ def _relay(connection: Connection) -> Server[Any]:
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await connection.client.session.call_tool(
-            params.name, params.arguments, progress_callback=context.session.report_progress
+            params.name,
+            params.arguments,
+            read_timeout_seconds=LONGEST_S,  # the gateway over there says how long
+            progress_callback=context.session.report_progress,
         )
 
     return Server(

@@ -1,0 +1,398 @@
+"""The MCP server and the official client: in memory and over HTTP, with and without credentials."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+import httpx2
+import uvicorn
+from fastapi import FastAPI
+from mcp import Client, ClientSession, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp_types import ToolAnnotations
+from surface_catalogue import CATALOGUE, GUEST, RULES, SUPPORT
+
+from toolsearch import Principal, RuleBook, ToolContract, ToolIndex
+from toolsearch.gateway.gateway import Gateway
+from toolsearch.importing import import_readings
+from toolsearch.importing.reading import reading_of
+from toolsearch.serve.http import create_app
+from toolsearch.serve.mcp import listed_tools, make_server
+from toolsearch.serve.mcp_desk import Caller, Verb
+from toolsearch.serve.mcp_words import DescribedTool, FoundTools
+from toolsearch.settings import Settings, load_settings
+from toolsearch.upstream import UpstreamServer
+from toolsearch.upstream.connect import Connection, connect_to
+from toolsearch.upstream.listing import list_tools
+
+pytestmark = pytest.mark.extras
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "mcp_tools.json"
+WHO = Principal(subject="ann")
+
+
+def wire() -> str:
+    """Return `tools/list` as it goes over the wire, one line for each key."""
+    tools = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed_tools()]
+    return json.dumps({"tools": tools}, ensure_ascii=False, indent=1) + "\n"
+
+
+def test_the_list_is_the_golden_one() -> None:
+    # After a wanted change: python -c "import test_mcp; test_mcp.GOLDEN.write_text(test_mcp.wire())" in this folder.
+    assert wire() == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_a_write_can_be_told_by_name_and_hints() -> None:
+    hints = {tool.name: tool.annotations for tool in listed_tools()}
+    assert {name for name, hint in hints.items() if hint and not hint.read_only_hint} == {"call_write_tool"}
+    assert hints["call_write_tool"] is not None
+    assert hints["call_write_tool"].destructive_hint
+
+
+class GardenDesk:
+    """Answers from an index of this process, with one upstream server in memory."""
+
+    def __init__(self, index: ToolIndex, gateway: Gateway) -> None:
+        self.index, self.forwards = index, gateway
+
+    async def read(self, verb: Verb[Any]) -> Any:
+        return verb(self.index)
+
+    async def gateway(self) -> Gateway:
+        return self.forwards
+
+
+class Garden(MCPServer):
+    """A server with a tool that reads, one that writes, one that takes long, and one that breaks."""
+
+    def __init__(self) -> None:
+        super().__init__("garden", version="1")
+        self.planted: list[str] = []
+        self.waiting, self.cancelled = asyncio.Event(), asyncio.Event()
+        reads = ToolAnnotations(read_only_hint=True)
+
+        @self.tool(description="List the plants of the garden.", annotations=reads)
+        async def list_plants(context: Context[Any, Any]) -> str:
+            await context.report_progress(1, 2, "looking")
+            return ", ".join(self.planted)
+
+        @self.tool(description="Plant a tree or flower in the garden.")
+        def plant(name: str) -> str:
+            self.planted.append(name)
+            return f"planted {name}"
+
+        @self.tool(description="Watch the plants of the garden grow for a long time.", annotations=reads)
+        async def watch_plants() -> str:
+            self.waiting.set()
+            try:
+                await asyncio.sleep(60)
+            except BaseException:
+                self.cancelled.set()
+                raise
+            return "grown"
+
+
+@asynccontextmanager
+async def garden() -> AsyncIterator[tuple[Client, Garden, ToolIndex]]:
+    there = Garden()
+
+    @asynccontextmanager
+    async def connector(server: UpstreamServer) -> AsyncIterator[Connection]:
+        async with connect_to(there, name=server.name, timeout_s=10) as connection:
+            yield connection
+
+    server = UpstreamServer(name="garden", transport="stdio", command="never-started")
+    async with connector(server) as connection:
+        reading = reading_of(await list_tools(connection), origin="memory", trusted=True)
+    with ToolIndex.create(None, rules=RuleBook.public(), encoder="hashed") as index:
+        import_readings(index, [reading])
+        async with Gateway(index, {"garden": server}, connector=connector) as gateway:
+            made = make_server(GardenDesk(index, gateway), caller_of=lambda _: Caller(principal=WHO))
+            async with Client(made) as client:
+                yield client, there, index
+
+
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(asyncio.wait_for(scenario(), 60))  # type: ignore[arg-type]
+
+
+async def data(client: Client, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert result.structured_content is not None
+    assert json.loads(result.content[0].text) == result.structured_content
+    assert result.is_error is not result.structured_content["ok"]
+    return dict(result.structured_content)
+
+
+def test_search_describe_and_read() -> None:
+    async def scenario() -> None:
+        async with garden() as (client, there, _):
+            there.planted.append("oak")
+            found = FoundTools.model_validate(await data(client, "search_tools", query="list the plants"))
+            card = found.tools[0]
+            assert (card.ref, card.name, card.call_with) == ("garden/list_plants@1", "list_plants", "call_tool")
+            described = DescribedTool.model_validate(await data(client, "describe_tool", name=card.name))
+            assert described.tool is not None
+            assert described.tool.ready
+            for name in (card.ref, card.name, "garden/list_plants"):
+                called = await data(client, "call_tool", name=name, trace_id=found.trace_id)
+                assert called["data"] == "oak"
+
+    run(scenario)
+
+
+def test_a_write_needs_its_own_door_and_a_confirmation() -> None:
+    async def scenario() -> None:
+        async with garden() as (client, there, _):
+            call = {"name": "garden/plant", "arguments": {"name": "rose"}}
+            wrong_door = await data(client, "call_tool", **call)
+            assert "call_write_tool" in wrong_door["error"]["hint"]
+            asked = await data(client, "call_write_tool", **call)
+            assert there.planted == []
+            other = {"name": "garden/plant", "arguments": {"name": "nettle"}}
+            stolen = await data(client, "call_write_tool", **other, confirmation=asked["error"]["confirmation"])
+            assert not stolen["ok"]
+            assert there.planted == []
+            done = await data(client, "call_write_tool", **call, confirmation=asked["error"]["confirmation"])
+            assert done["ok"]
+            assert there.planted == ["rose"]
+
+    run(scenario)
+
+
+def test_nothing_fits_is_an_answer() -> None:
+    async def scenario() -> None:
+        async with garden() as (client, _, _):
+            found = FoundTools.model_validate(await data(client, "search_tools", query="translate a poem into Latin"))
+            assert (found.ok, found.outcome, found.tools) == (True, "no_tool", ())
+            assert "answer without a tool" in found.message
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code", "retryable"),
+    [
+        ("search_tools", {}, "request_invalid", True),
+        ("search_tools", {"query": "plants", "limit": 1_000}, "request_invalid", True),
+        ("search_tools", {"query": "plants", "colour": 1}, "request_invalid", True),
+        ("search_tools", {"query": "plants", "session": "no spaces"}, "request_invalid", True),
+        ("describe_tool", {"name": "garden/unknown"}, "tool_unknown", True),
+        ("call_tool", {"name": "garden/unknown"}, "tool_unknown", False),
+        ("call_tool", {"name": "x", "cursor": "none"}, "cursor_unknown", False),
+        ("call_tool", {"name": "garden/list_plants", "arguments": [1]}, "request_invalid", True),
+    ],
+)
+def test_errors_say_what_to_do(name: str, arguments: dict[str, Any], code: str, retryable: bool) -> None:
+    async def scenario() -> None:
+        async with garden() as (client, _, _):
+            error = (await data(client, name, **arguments))["error"]
+            assert (error["code"], error.get("retryable", False)) == (code, retryable)
+            assert error["message"]
+            assert error["hint"]
+
+    run(scenario)
+
+
+def test_what_models_write_differently_is_understood() -> None:
+    async def scenario() -> None:
+        async with garden() as (client, _, _):
+            assert (await data(client, "call_tool", tool_name="list_plants", arguments="{}"))["ok"]
+            assert (await data(client, "describe_tool", ref="garden/plant@1"))["ok"]
+
+    run(scenario)
+
+
+def test_an_unlisted_tool_is_told_where_to_go() -> None:
+    async def scenario() -> None:
+        async with garden() as (client, _, _):
+            with pytest.raises(MCPError, match="pass its ref to call_tool"):
+                await client.call_tool("list_plants", {})
+
+    run(scenario)
+
+
+def test_progress_and_cancellation_pass_through() -> None:
+    async def scenario() -> None:
+        async with garden() as (client, there, _):
+            heard: list[tuple[float, float | None, str | None]] = []
+
+            async def hear(done: float, whole: float | None, message: str | None) -> None:
+                heard.append((done, whole, message))
+
+            await client.call_tool("call_tool", {"name": "list_plants"}, progress_callback=hear)
+            assert heard == [(1, 2, "looking")]
+            waiting = asyncio.create_task(client.call_tool("call_tool", {"name": "watch_plants"}))
+            await asyncio.wait_for(there.waiting.wait(), 10)
+            waiting.cancel()
+            await asyncio.wait_for(there.cancelled.wait(), 10)
+
+    run(scenario)
+
+
+def test_a_session_is_remembered_by_its_argument() -> None:
+    async def scenario() -> None:
+        async with garden() as (client, _, _):
+            first = FoundTools.model_validate(await data(client, "search_tools", query="list plants", session="talk"))
+            again = FoundTools.model_validate(await data(client, "search_tools", query="list plants", session="talk"))
+            assert not any(card.already_loaded for card in first.tools)
+            assert all(card.already_loaded for card in again.tools)
+            assert (await data(client, "call_tool", name=first.tools[0].name, session="talk"))["ok"]
+
+    run(scenario)
+
+
+def test_names_mean_the_same_tool_in_every_search() -> None:
+    def tool(server: str, does: str) -> ToolContract:
+        return ToolContract.model_validate(
+            {
+                "identity": {"name": "get", "server": server},
+                "capability": {"does": does},
+                "execution": {"side_effect": "none"},
+            }
+        )
+
+    async def scenario() -> None:
+        with ToolIndex.create(None, rules=RuleBook.public(), encoder="hashed") as index:
+            index.add([tool("mail", "Reads a letter."), tool("zoo", "Feeds an elephant.")])
+            async with Gateway(index, {}) as gateway:
+                made = make_server(GardenDesk(index, gateway), caller_of=lambda _: Caller(principal=WHO))
+                async with Client(made) as client:
+                    for query, name in (("reads a letter", "mail__get"), ("feeds an elephant", "zoo__get")):
+                        found = FoundTools.model_validate(await data(client, "search_tools", query=query, limit=1))
+                        assert found.tools[0].name == name
+                        described = await data(client, "describe_tool", name=name)
+                        assert described["tool"]["ref"] == found.tools[0].ref
+
+    run(scenario)
+
+
+@contextmanager
+def served(app: FastAPI) -> Iterator[str]:
+    """Serve an application on loopback and yield the URL of its MCP endpoint."""
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{bound.getsockname()[1]}/mcp"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@asynccontextmanager
+async def with_headers(url: str, **headers: str) -> AsyncIterator[Any]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    async with (
+        httpx2.AsyncClient(headers=named, timeout=30) as plain,
+        streamable_http_client(url, http_client=plain) as streams,
+    ):
+        yield streams
+
+
+def test_over_http_in_both_eras(open_app: FastAPI) -> None:
+    async def scenario() -> None:
+        async with Client(url) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == [tool.name for tool in listed_tools()]
+            found = await data(client, "search_tools", query="where is my order ORD-20260917")
+            assert found["tools"][0]["ref"] == "orders/orders.get@1"
+        async with streamable_http_client(url) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            once = await session.call_tool("search_tools", {"query": "order"})
+            again = await session.call_tool("search_tools", {"query": "order"})
+            # The session of the transport is the conversation, where nothing else names one.
+            loaded = [[card.get("already_loaded") for card in one.structured_content["tools"]] for one in (once, again)]
+            assert loaded == [[None, None], [True, True]]
+
+    with served(open_app) as url:
+        run(scenario)
+
+
+def test_a_header_names_the_conversation(open_app: FastAPI) -> None:
+    async def scenario() -> None:
+        for loaded in (False, True):
+            async with Client(with_headers(url, Toolsearch_Session="talk")) as client:
+                found = FoundTools.model_validate(await data(client, "search_tools", query="order"))
+                assert all(card.already_loaded is loaded for card in found.tools)
+
+    with served(open_app) as url:
+        run(scenario)
+
+
+def test_the_principal_is_that_of_the_credentials(index: ToolIndex, secured: Settings, keys: dict[str, str]) -> None:
+    async def refs(who: Principal) -> set[str]:
+        async with Client(with_headers(url, Authorization=f"Bearer {keys[who.subject]}")) as client:
+            found = FoundTools.model_validate(await data(client, "search_tools", query="order and weather today"))
+            hidden = await data(client, "describe_tool", name="vault.open")
+            assert hidden["error"]["code"] == "tool_unknown"
+            return {card.ref for card in found.tools}
+
+    async def scenario() -> None:
+        assert "orders/orders.get@1" in await refs(SUPPORT)
+        assert await refs(GUEST) <= {"weather/weather.today@1"}
+        async with httpx2.AsyncClient() as plain:
+            assert (await plain.post(url, json={})).status_code == 401
+
+    with served(create_app(index, settings=secured)) as url:
+        run(scenario)
+
+
+def test_a_session_of_the_transport_is_nobody_elses(index: ToolIndex, secured: Settings, keys: dict[str, str]) -> None:
+    def headers(who: Principal, **more: str) -> dict[str, str]:
+        return {
+            "Authorization": f"Bearer {keys[who.subject]}",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2025-11-25",
+            **more,
+        }
+
+    begin = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+
+    async def scenario() -> None:
+        async with httpx2.AsyncClient(timeout=30) as plain:
+            begun = await plain.post(url, json=begin, headers=headers(SUPPORT))
+            session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
+            assert (await plain.post(url, json=ping, headers=headers(GUEST, **session))).status_code == 404
+            assert (await plain.post(url, json=ping, headers=headers(SUPPORT, **session))).status_code == 200
+
+    with served(create_app(index, settings=secured)) as url:
+        run(scenario)
+
+
+def test_without_credentials_no_web_page_gets_an_answer(open_app: FastAPI) -> None:
+    async def scenario() -> None:
+        accept = {"Accept": "application/json, text/event-stream"}
+        async with httpx2.AsyncClient() as plain:
+            for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403)):
+                assert (await plain.post(url, json={}, headers={**accept, **headers})).status_code == status
+
+    with served(open_app) as url:
+        run(scenario)
+
+
+def test_settings_turn_it_off() -> None:
+    with ToolIndex.create(None, rules=RULES, encoder="hashed") as index:
+        index.add(CATALOGUE)
+        app = create_app(index, settings=load_settings(serve_mcp=False))
+        assert app.state.mcp is None
+        assert "/mcp" not in {getattr(route, "path", "") for route in app.routes}
