@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -298,6 +300,24 @@ def test_calls_at_the_same_time(source: ChangingSource) -> None:
     assert [answer["content"] for answer in answers] == ["orders/orders.track_shipment@1", "weather/weather.current@1"]
 
 
+def test_searches_at_the_same_time(source: ChangingSource) -> None:
+    tools = AnthropicTools(source, run=echo)
+    calls = [
+        {"type": "tool_use", "id": f"s{number}", "name": "search_tools", "input": {"query": text}}
+        for number, text in enumerate(SAID)
+    ]
+    answers = asyncio.run(tools.aresults({"role": "assistant", "content": calls}))
+    assert answers is not None
+    assert [answer["tool_use_id"] for answer in answers["content"]] == [call["id"] for call in calls]
+    named = {
+        block["tool_name"]
+        for answer in answers["content"]
+        if isinstance(answer["content"], list)
+        for block in answer["content"]
+    }
+    assert named == {tool["name"] for tool in tools.tool_block()} - {"search_tools"}
+
+
 def test_functions_by_reference() -> None:
     run = by_ref(
         {"orders/orders.get": lambda order_id: f"any {order_id}", "orders/orders.get@2": lambda order_id: "two"}
@@ -335,6 +355,25 @@ def test_the_text_to_search_for(said: list[str], text: str | None) -> None:
         assert found.endswith("cancel the order of yesterday please")
     else:
         assert found == text
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("toolsearch.client", "client"),
+        ("toolsearch.adapters.openai_agents", "openai-agents"),
+        ("toolsearch.adapters.pydantic_ai", "pydantic-ai"),
+    ],
+)
+def test_a_missing_extra_is_named(module: str, extra: str) -> None:
+    code = (
+        "import importlib, importlib.util, pydantic, toolsearch.errors\n"
+        "importlib.util.find_spec = lambda name: None\n"
+        f"try: importlib.import_module({module!r})\n"
+        "except toolsearch.errors.MissingExtraError as error: print(error.extra)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == extra
 
 
 def test_a_user_who_said_nothing(source: ChangingSource) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -61,6 +62,7 @@ class ToolSet:
         self._k, self._detail, self._always_on, self._restrict = k, detail, tuple(always_on), restrict
         self.search_name = search_name
         self._traces: dict[str, str] = {}
+        self._looking = threading.Lock()
         opened = source.sessions.open(session)
         self.session = opened.id
         self._tools, self._hash = self._usable(opened.tools), opened.tools_hash
@@ -122,9 +124,10 @@ class ToolSet:
 
     def look(self) -> tuple[SessionTool, ...]:
         """Ask the source for the list as of now: a tool that may not be used any more has left it."""
-        seen = self._source.sessions.get(self.session)
-        self._tools, self._hash = self._usable(seen.tools), seen.tools_hash
-        return self._tools
+        with self._looking:  # of two looks at the same time, the later one stays
+            seen = self._source.sessions.get(self.session)
+            self._tools, self._hash = self._usable(seen.tools), seen.tools_hash
+            return self._tools
 
     def tool(self, name: str) -> SessionTool:
         """Return the tool that the model calls by a name.
