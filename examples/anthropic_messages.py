@@ -1,6 +1,6 @@
 """Anthropic Messages with a tool search of our own. The API is a stub with a script, so no key is needed.
 
-pip install 'toolsearch[anthropic,minilm]' && python examples/anthropic_messages.py
+pip install 'toolsearch[anthropic]' && python examples/anthropic_messages.py
 """
 
 from __future__ import annotations

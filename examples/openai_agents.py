@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK whose tools come from toolsearch. The model is the SDK's own test model.
 
-pip install 'toolsearch[openai-agents,minilm]' && python examples/openai_agents.py
+pip install 'toolsearch[openai-agents]' && python examples/openai_agents.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """OpenAI Chat Completions, searched before each turn. The API is a stub with a script, so no key is needed.
 
-pip install 'toolsearch[openai,minilm]' && python examples/openai_chat.py
+pip install 'toolsearch[openai]' && python examples/openai_chat.py
 """
 
 from __future__ import annotations

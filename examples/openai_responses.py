@@ -1,6 +1,6 @@
 """OpenAI Responses with a tool search of our own. The API is a stub with a script, so no key is needed.
 
-pip install 'toolsearch[openai,minilm]' && python examples/openai_responses.py
+pip install 'toolsearch[openai]' && python examples/openai_responses.py
 """
 
 from __future__ import annotations

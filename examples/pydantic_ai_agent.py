@@ -1,6 +1,6 @@
 """A pydantic-ai agent whose tools come from toolsearch. The model is pydantic-ai's own test model, with a script.
 
-pip install 'toolsearch[pydantic-ai,minilm]' && python examples/pydantic_ai_agent.py
+pip install 'toolsearch[pydantic-ai]' && python examples/pydantic_ai_agent.py
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from toolsearch.adapters.openai_chat import ChatTools
 from toolsearch.adapters.openai_responses import ResponsesTools
 from toolsearch.adapters.request_text import request_text
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.errors import RequestError, UnknownTool
+from toolsearch.errors import RequestError, ServerUnreachable, UnknownTool
 from toolsearch.query import MAX_QUERY_CHARS, DefinitionFormat, OutcomeStatus
 
 TRACK = "Where is the parcel of order ORD-20260917?"
@@ -316,6 +316,36 @@ def test_searches_at_the_same_time(source: ChangingSource) -> None:
         for block in answer["content"]
     }
     assert named == {tool["name"] for tool in tools.tool_block()} - {"search_tools"}
+
+
+def test_a_session_that_ended_begins_again(source: ChangingSource) -> None:
+    tools = chat_set(source)
+    tools.search(TRACK)
+    source.index.sessions.end(tools.session, principal=source.principal)
+    assert "there is no tool 'orders_track_shipment'" in tools.call("orders_track_shipment", {}).text
+    assert tools.definitions == []
+    tools.search(TRACK)
+    assert tools.call("orders_track_shipment", {}).ok
+
+
+def test_a_source_that_fails_is_told_without_its_address(
+    source: ChangingSource, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*args: Any, **options: Any) -> Any:
+        raise ServerUnreachable("does not answer", url="http://10.0.0.7:8765")
+
+    tools = chat_set(source)
+    tools.search(TRACK)
+    monkeypatch.setattr(ChangingSource, "search", fails)
+    monkeypatch.setattr(ChangingSource, "sessions", property(fails))
+    for name, arguments in (("search_tools", {"query": TRACK}), ("orders_track_shipment", {})):
+        caplog.clear()
+        result = tools.call(name, arguments)
+        assert result.status is OutcomeStatus.REJECTED
+        assert "10.0.0.7" not in result.text
+        assert "10.0.0.7" in caplog.text, "the log is for whoever runs it"
+    with pytest.raises(ServerUnreachable):
+        tools.turn([TRACK])
 
 
 def test_functions_by_reference() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -21,9 +22,11 @@ from toolsearch.adapters.calling import CallResult, Forwards, Run, failed, nothi
 from toolsearch.adapters.request_text import request_text, speaks
 from toolsearch.adapters.search_tool import SEARCH_TOOL, asked, found_text
 from toolsearch.adapters.source import ToolSource
-from toolsearch.errors import RequestError, ToolSearchError, UnknownTool
+from toolsearch.errors import RequestError, ToolSearchError, UnknownSession, UnknownTool
 from toolsearch.query import DefinitionFormat, Detail, Outcome, OutcomeStatus, Restriction, SearchRequest
 from toolsearch.result import CandidateSet, SessionTool
+
+_LOG = logging.getLogger("toolsearch.adapters")
 
 
 class ToolSet:
@@ -125,8 +128,12 @@ class ToolSet:
     def look(self) -> tuple[SessionTool, ...]:
         """Ask the source for the list as of now: a tool that may not be used any more has left it."""
         with self._looking:  # of two looks at the same time, the later one stays
-            seen = self._source.sessions.get(self.session)
-            self._tools, self._hash = self._usable(seen.tools), seen.tools_hash
+            try:
+                seen = self._source.sessions.get(self.session)
+            except UnknownSession:  # it expired: the next search begins it again
+                self._tools, self._hash = (), ""
+            else:
+                self._tools, self._hash = self._usable(seen.tools), seen.tools_hash
             return self._tools
 
     def tool(self, name: str) -> SessionTool:
@@ -147,7 +154,7 @@ class ToolSet:
     def call(self, name: str, arguments: str | Mapping[str, Any] | None) -> CallResult:
         """Run a call of the model, if its tool is still in the list, and report how it ended.
 
-        Nothing that the model sends and no tool makes this raise. A call of the search tool is answered, too.
+        Nothing that the model sends and nothing that fails makes it raise. A call of the search tool is answered, too.
         """
         if self.is_search(name):
             return self._searched(arguments)
@@ -189,8 +196,8 @@ class ToolSet:
         try:
             query, limit = asked(parsed(arguments))
             answer = self.search(query, k=limit)
-        except RequestError as error:
-            return CallResult(text=f"the search failed: {error}", status=OutcomeStatus.REJECTED)
+        except ToolSearchError as error:
+            return CallResult(text=f"the search failed: {_told(error)}", status=OutcomeStatus.REJECTED)
         tools = self.found(answer)
         return CallResult(text=found_text(answer, tools), status=OutcomeStatus.SUCCESS, found=tuple(tools))
 
@@ -200,7 +207,7 @@ class ToolSet:
             self.look()
             return self.tool(name).ref, parsed(arguments)
         except ToolSearchError as error:
-            return CallResult(text=f"the call was not made: {error}", status=OutcomeStatus.REJECTED)
+            return CallResult(text=f"the call was not made: {_told(error)}", status=OutcomeStatus.REJECTED)
 
     def _report(self, result: CallResult, *, since: float) -> None:
         """Report how a call ended, under the trace_id of the newest search that found its tool."""
@@ -233,3 +240,11 @@ class ToolSet:
 def _refs(answer: CandidateSet) -> list[str]:
     """Return what an answer hands out."""
     return [*(tool.ref for tool in answer.always_on), *(candidate.ref for candidate in answer.candidates)]
+
+
+def _told(error: ToolSearchError) -> str:
+    """Return what the model reads of an error: what it can mend itself, and of everything else only that it is."""
+    if isinstance(error, RequestError | UnknownTool):
+        return str(error)
+    _LOG.warning("a call of the model was not made: %s", error)
+    return "tools cannot be reached now. Do not try again at once; tell the user"
