@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from toolsearch.upstream.listing import Listing
 
 
+RELIST_S = 300.0
+"""Seconds after which a server is listed again though it said nothing: a message may have been lost."""
+
+
 class Unavailable(Exception):
     """No connection to a server can be had now.
 
@@ -56,6 +60,7 @@ class Line:
         used: When a call last used it, on the pool's clock.
         connection: The open connection, or None.
         listing: What the server offered when it was last listed over this connection, or None.
+        listed: When that was, on the pool's clock.
         seen: The same, ready to be asked.
         opened: How often it was opened.
     """
@@ -65,6 +70,7 @@ class Line:
     used: float = 0.0
     connection: Connection | None = None
     listing: Listing | None = None
+    listed: float = 0.0
     seen: SeenTools | None = None
     opened: int = 0
     _holder: asyncio.Task[None] | None = None
@@ -140,7 +146,7 @@ class Pool:
             return await self._open(line)
 
     async def listed(self, line: Line, connection: Connection) -> Listing:
-        """Return what the server offers now: listed again if it said that its list changed.
+        """Return what the server offers now: listed again if it said that its list changed, or after a while.
 
         Raises:
             UpstreamError: If its list cannot be read.
@@ -148,9 +154,11 @@ class Pool:
         from toolsearch.upstream.listing import list_tools
 
         async with line._listing_lock:
-            if line.listing is None or line.connection is not connection or connection.changed.is_set():
+            old = self._clock() - line.listed > RELIST_S
+            if line.listing is None or line.connection is not connection or connection.changed.is_set() or old:
                 connection.changed.clear()
                 line.listing = await list_tools(connection)
+                line.listed = self._clock()
             return line.listing
 
     def touched(self, line: Line) -> None:
@@ -203,12 +211,14 @@ class Pool:
         try:
             async with self._connector(self._servers[line.key.server]) as connection:
                 opened.set_result(connection)
+                listening = asyncio.create_task(_listening(connection))
                 waits = [asyncio.create_task(leave.wait()), asyncio.create_task(connection.ended.wait())]
                 try:
                     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 finally:
-                    for wait in waits:
-                        wait.cancel()
+                    for task in (*waits, listening):
+                        task.cancel()
+                    await asyncio.wait([listening])
         except Exception as error:
             if not opened.done():
                 opened.set_exception(error)
@@ -252,3 +262,13 @@ class Pool:
         task = asyncio.create_task(self._drop(line))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _listening(connection: Connection) -> None:
+    """Let the server tell when its list changes; where it cannot, the regular listing remains."""
+    from toolsearch.upstream.watch import listen
+
+    try:
+        await listen(connection)
+    except ToolSearchError:
+        connection.changed.set()

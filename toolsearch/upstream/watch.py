@@ -53,7 +53,7 @@ async def watch(
     Raises:
         UpstreamError: If the server is gone or its list cannot be read.
     """
-    listening = asyncio.create_task(_listen(connection))
+    listening = asyncio.create_task(listen(connection))
     try:
         # Listening first: a change between the first listing and the subscription would be lost.
         await _started(listening, connection)
@@ -97,7 +97,7 @@ async def _started(listening: asyncio.Task[None], connection: Connection) -> Non
         listening.result()
 
 
-async def _listen(connection: Connection) -> None:
+async def listen(connection: Connection) -> None:
     """Turn the events of a subscription into `changed`; before the revision 2026-07-28 they come as messages.
 
     It also sets `changed` once it listens, as sign that a listing read from now on misses nothing.
