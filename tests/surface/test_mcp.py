@@ -18,14 +18,18 @@ pytest.importorskip("mcp")
 import httpx2
 import uvicorn
 from fastapi import FastAPI
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mcp import Client, ClientSession, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp.server import MCPServer
+from mcp.server import MCPServer, Server
 from mcp.server.mcpserver import Context
-from mcp_types import ToolAnnotations
+from mcp_types import ElicitResult, Tool, ToolAnnotations
 from surface_catalogue import CATALOGUE, GUEST, RULES, SUPPORT
 
 from toolsearch import Principal, RuleBook, ToolContract, ToolIndex
+from toolsearch.cli.app import main
+from toolsearch.contract import Approval
 from toolsearch.gateway.gateway import Gateway
 from toolsearch.importing import import_readings
 from toolsearch.importing.reading import reading_of
@@ -81,6 +85,7 @@ class Garden(MCPServer):
     def __init__(self) -> None:
         super().__init__("garden", version="1")
         self.planted: list[str] = []
+        self.door: Server[Any]
         self.waiting, self.cancelled = asyncio.Event(), asyncio.Event()
         reads = ToolAnnotations(read_only_hint=True)
 
@@ -121,6 +126,7 @@ async def garden() -> AsyncIterator[tuple[Client, Garden, ToolIndex]]:
         import_readings(index, [reading])
         async with Gateway(index, {"garden": server}, connector=connector) as gateway:
             made = make_server(GardenDesk(index, gateway), caller_of=lambda _: Caller(principal=WHO))
+            there.door = made
             async with Client(made) as client:
                 yield client, there, index
 
@@ -207,6 +213,40 @@ def test_errors_say_what_to_do(name: str, arguments: dict[str, Any], code: str, 
     run(scenario)
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("agrees", [True, False])
+def test_a_person_approves_through_the_client(mode: Any, agrees: bool) -> None:
+    async def scenario() -> None:
+        async with garden() as (_, there, index):
+            plant = index.tool("garden/plant", principal=WHO)
+            execution = plant.execution.model_copy(update={"approval": Approval(required_when="always")})
+            index.add([plant.model_copy(update={"execution": execution})])
+            questions: list[str] = []
+
+            async def person(context: Any, params: Any) -> ElicitResult:
+                questions.append(params.message)
+                return ElicitResult(action="accept", content={"approve": agrees})
+
+            call = {"name": "garden/plant", "arguments": {"name": "rose"}}
+            async with Client(there.door, mode=mode, elicitation_callback=person) as client:
+                done = await data(client, "call_write_tool", **call)
+            assert questions == ['Approve a call of garden/plant@1 with {"name": "rose"}?']
+            assert there.planted == (["rose"] if agrees else [])
+            assert done["ok"] is agrees
+            if not agrees:
+                assert done["error"]["code"] == "approval_declined"
+            async with Client(there.door, mode=mode) as client:  # nobody to ask: the model cannot approve it itself
+                asked = await data(client, "call_write_tool", name="garden/plant", arguments={"name": "ivy"})
+                word = asked["error"]["confirmation"]
+                again = await data(
+                    client, "call_write_tool", name="garden/plant", arguments={"name": "ivy"}, confirmation=word
+                )
+                assert again["error"]["code"] == "approval_needed"
+                assert "ivy" not in there.planted
+
+    run(scenario)
+
+
 def test_what_models_write_differently_is_understood() -> None:
     async def scenario() -> None:
         async with garden() as (client, _, _):
@@ -241,6 +281,41 @@ def test_progress_and_cancellation_pass_through() -> None:
             await asyncio.wait_for(there.cancelled.wait(), 10)
 
     run(scenario)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
+    max_leaves=4,
+)
+FIELDS = ["query", "name", "arguments", "inputs", "session", "cursor", "limit", "text", "confirmation", "x"]
+
+
+def test_any_arguments_have_an_answer_of_the_right_form() -> None:
+    # The client refuses answers that do not fit the output schema of their tool.
+    @settings(max_examples=60, deadline=None)
+    @given(tool=st.sampled_from(listed_tools()), arguments=st.dictionaries(st.sampled_from(FIELDS), VALUES))
+    def check(tool: Tool, arguments: dict[str, Any]) -> None:
+        asyncio.run(asyncio.wait_for(answer_of(tool.name, arguments), 30))
+
+    async def answer_of(tool: str, arguments: dict[str, Any]) -> None:
+        async with Client(make_server(GardenDesk(index, gateway), caller_of=lambda _: Caller(principal=WHO))) as client:
+            result = await client.call_tool(tool, json.loads(json.dumps(arguments, default=str).replace("NaN", "0")))
+            assert result.structured_content is not None
+            assert result.structured_content.get("error", {}).get("code") != "internal"
+
+    with ToolIndex.create(None, rules=RuleBook.public(), encoder="hashed") as index:
+        index.add([ToolContract.model_validate({"identity": {"name": "get", "server": "mail"}})])
+        gateway = Gateway(index, {})
+        check()
+
+
+def test_the_command_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, told in ((["-i", tmp_path], "there is no index"), (["--port", 1], "--host and --port are for --http")):
+        with pytest.raises(SystemExit) as ended:
+            main(["mcp", *map(str, words)])
+        assert ended.value.code == 3
+        assert told in capsys.readouterr().err
 
 
 def test_a_session_is_remembered_by_its_argument() -> None:

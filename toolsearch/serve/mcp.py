@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -22,8 +23,10 @@ from pydantic import ValidationError
 from toolsearch import __version__
 from toolsearch.contract import Frozen
 from toolsearch.errors import ToolSearchError
-from toolsearch.serve.mcp_desk import Caller, Desk, answer, refused
-from toolsearch.serve.mcp_words import BY_NAME, INSTRUCTIONS, META_TOOLS, MetaTool
+from toolsearch.gateway.call import CallResult
+from toolsearch.serve.mcp_approval import agreed, answered, ask, declined, may_ask
+from toolsearch.serve.mcp_desk import Caller, Desk, answer, call_through, refused
+from toolsearch.serve.mcp_words import BY_NAME, INSTRUCTIONS, META_TOOLS, CallWriteTool, MetaTool
 
 LIST_FRESH_MS = 86_400_000
 """Milliseconds for which a client may keep the list of tools: it changes with the version of this package only."""
@@ -52,7 +55,9 @@ class Handlers:
         """Return the meta-tools: the same for everyone."""
         return self.listed
 
-    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         """Answer a call of a meta-tool."""
         tool = BY_NAME.get(params.name)
         if tool is None:
@@ -62,13 +67,39 @@ class Handlers:
         try:
             caller = self.caller_of(context)
             given = tool.arguments.model_validate(params.arguments or {})
-            made = await answer(given, desk=self.desk, caller=caller, progress=context.session.report_progress)
+            progress = context.session.report_progress
+            if isinstance(given, CallWriteTool):
+                written = await self._write(given, context, params, caller=caller)
+                if isinstance(written, types.InputRequiredResult):
+                    return written
+                made: Frozen = written
+            else:
+                made = await answer(given, desk=self.desk, caller=caller, progress=progress)
         except (ToolSearchError, ValidationError) as error:
             made = refused(error, kind=tool.answer)
         except Exception as error:  # noqa: BLE001 - a caller always gets an answer, and never the text of a bug
             _LOG.error("%s failed", tool.name, exc_info=error)
             made = refused(error, kind=tool.answer)
         return result_of(made)
+
+    async def _write(
+        self, given: CallWriteTool, context: Context, params: types.CallToolRequestParams, *, caller: Caller
+    ) -> CallResult | types.InputRequiredResult:
+        """Call a tool that writes, asking the person at the client for approval where the gateway wants one."""
+        call = partial(call_through, desk=self.desk, caller=caller, progress=context.session.report_progress)
+        said, confirmation, result = answered(params), params.request_state, None
+        if said is None:
+            result = await call(given)
+            if not may_ask(context, result, arguments=given.arguments):
+                return result
+            asked = await ask(context, result, arguments=given.arguments)
+            if isinstance(asked, types.InputRequiredResult):
+                return asked
+            said, confirmation = asked, result.error.confirmation if result.error else None
+        if not agreed(said) or confirmation is None:
+            return declined(result)
+        approval = (await self.desk.gateway()).approve(confirmation)
+        return await call(given.model_copy(update={"confirmation": approval}))
 
 
 def make_server(desk: Desk, *, caller_of: CallerOf) -> Server[Any]:

@@ -84,7 +84,7 @@ async def answer(given: Given, *, desk: Desk, caller: Caller, progress: Progress
         case CallTool(cursor=str(cursor)):
             return await (await desk.gateway()).more(cursor, principal=caller.principal)
         case CallTool() | CallWriteTool():
-            return await _call(given, desk=desk, caller=caller, progress=progress)
+            return await call_through(given, desk=desk, caller=caller, progress=progress)
     raise RequestError(f"no tool takes {type(given).__name__}")
 
 
@@ -213,7 +213,10 @@ async def _describe(given: DescribeTool, *, desk: Desk, caller: Caller) -> Descr
     return DescribedTool(ok=True, call_with=_door(prepared.side_effect), tool=prepared)
 
 
-async def _call(given: CallTool | CallWriteTool, *, desk: Desk, caller: Caller, progress: Progress) -> CallResult:
+async def call_through(
+    given: CallTool | CallWriteTool, *, desk: Desk, caller: Caller, progress: Progress
+) -> CallResult:
+    """Return what became of a call that the gateway forwards, or refuses."""
     gateway = await desk.gateway()
     session = given.session or caller.session
     name = await desk.read(lambda index: _meant(index, given.name, session=session, principal=caller.principal))
