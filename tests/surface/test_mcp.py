@@ -311,7 +311,7 @@ def test_any_arguments_have_an_answer_of_the_right_form() -> None:
 
 
 def test_the_command_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, told in ((["-i", tmp_path], "there is no index"), (["--port", 1], "--host and --port are for --http")):
+    for words, told in ((["-i", tmp_path], "no index in"), (["--port", 1], "--host and --port are for --http")):
         with pytest.raises(SystemExit) as ended:
             main(["mcp", *map(str, words)])
         assert ended.value.code == 3

@@ -80,14 +80,12 @@ def _over_http(settings: Settings) -> None:
 
 def _over_stdio(settings: Settings, *, who: Principal | None, api_key: str | None) -> None:
     import asyncio
-    import logging
 
     from toolsearch.cli.connect import server_of
     from toolsearch.errors import RequestError
     from toolsearch.serve.mcp_stdio import hand_on, serve_stdio
     from toolsearch.serve.upstreams import configured_servers
 
-    logging.basicConfig(level=settings.log_level.upper(), stream=sys.stderr, force=True)
     remote = server_of(settings.index, api_key=api_key)
     if remote is not None:
         if who is not None or settings.mcp_config is not None:
@@ -96,13 +94,22 @@ def _over_stdio(settings: Settings, *, who: Principal | None, api_key: str | Non
                 "has MCP servers of its own; leave --mcp-config and the principal options out, or stop it",
                 field="principal" if who is not None else "mcp_config",
             )
+        _log_to_stderr(settings)
         asyncio.run(hand_on(remote.url, api_key=api_key))
         return
     servers = configured_servers(settings)
     with _opened(settings, servers=servers) as found:
+        _log_to_stderr(settings)
         asyncio.run(
             serve_stdio(found, principal=settings.local_principal, servers=servers, timeout_s=settings.import_timeout_s)
         )
+
+
+def _log_to_stderr(settings: Settings) -> None:
+    """Send log lines where they do not mix with messages."""
+    import logging
+
+    logging.basicConfig(level=settings.log_level.upper(), stream=sys.stderr, force=True)
 
 
 def _opened(settings: Settings, *, servers: tuple[UpstreamServer, ...]) -> ToolIndex:
@@ -112,9 +119,19 @@ def _opened(settings: Settings, *, servers: tuple[UpstreamServer, ...]) -> ToolI
 
     try:
         return ToolIndex.open(
-            settings.index, remember_requests=settings.remember_requests, session_limits=settings.session_limits
+            settings.index,
+            limits=settings.search_limits,
+            remember_requests=settings.remember_requests,
+            session_limits=settings.session_limits,
+            reranker=settings.reranker,
         )
     except IndexMissing:
         if not servers:
             raise
-        return ToolIndex.create(None, rules=RuleBook.public(), session_limits=settings.session_limits)
+        return ToolIndex.create(
+            None,
+            rules=RuleBook.public(),
+            limits=settings.search_limits,
+            session_limits=settings.session_limits,
+            reranker=settings.reranker,
+        )
