@@ -62,14 +62,14 @@ class AnthropicTools:
             messages: Of that request. A tool that they refer to and that has left since is named as unavailable, as the
                 API refuses a reference to nothing.
         """
-        block = [_search_tool(self.toolset.search_name)]
-        for definition in self.toolset.definitions:
-            if self._deferred:
+        found = self.toolset.definitions
+        if self._deferred:
+            for definition in found:
                 definition.pop("input_examples", None)  # the API takes no examples with tool search
                 definition["defer_loading"] = True
-            block.append(definition)
-        named = {definition["name"] for definition in block}
-        return block + [_gone(name) for name in _referred(messages) if name not in named]
+        named = {definition["name"] for definition in found} | {self.toolset.search_name}
+        gone = [_gone(name) for name in _referred(messages) if name not in named]
+        return [_search_tool(self.toolset.search_name), *gone, *found]  # what is found from now on stands at the end
 
     def results(self, message: Any) -> dict[str, Any] | None:
         """Run the calls of a message of the model, and return the user message that answers them; None = it has none.

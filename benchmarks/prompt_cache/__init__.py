@@ -1,0 +1,1 @@
+"""What an append-only tool block saves: one conversation through every adapter."""
