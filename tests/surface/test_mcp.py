@@ -385,6 +385,9 @@ def test_over_http_in_both_eras(open_app: FastAPI) -> None:
             assert [tool.name for tool in (await client.list_tools()).tools] == [tool.name for tool in listed_tools()]
             found = await data(client, "search_tools", query="where is my order ORD-20260917")
             assert found["tools"][0]["ref"] == "orders/orders.get@1"
+            async with httpx2.AsyncClient() as plain:
+                metrics = (await plain.get(url.replace("/mcp", "/metrics"))).text
+            assert 'endpoint="/mcp"' in metrics
         async with streamable_http_client(url) as (read, write), ClientSession(read, write) as session:
             await session.initialize()
             once = await session.call_tool("search_tools", {"query": "order"})

@@ -65,7 +65,7 @@ def mcp(
         else:
             _over_stdio(settings, who=who, api_key=api_key)
     except ImportError as error:
-        package = (error.name or "mcp").partition(".")[0]
+        package = (error.name or "mcp").partition(".")[0].removesuffix("_types")
         raise MissingExtraError(package=package, extra="serve" if http and package != "mcp" else "mcp") from None
 
 

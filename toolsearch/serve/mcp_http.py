@@ -56,7 +56,13 @@ class SidecarDesk:
 
 
 class McpEndpoint:
-    """The ASGI application at `/mcp`."""
+    """The ASGI application at `/mcp`.
+
+    Attributes:
+        path_format: What the guard calls this endpoint in its log and metrics.
+    """
+
+    path_format = PATH
 
     def __init__(self, sidecar: Sidecar) -> None:
         """Prepare; nothing is imported before the first request."""
@@ -71,6 +77,7 @@ class McpEndpoint:
         """Answer one request."""
         self._sidecar.ready_index()
         manager = await self._started()
+        scope["route"] = self
         scope["user"] = _owner(principal_of_state(_State(scope)))
         await manager.handle_request(scope, receive, send)
 
