@@ -118,8 +118,9 @@ def bm25_shares(
     for count, length in zip(counts, lengths, strict=True):
         norm = parameters.k1 * (1 - parameters.b + parameters.b * length / average)
         scores.append(sum(idf[term] * count[term] * (parameters.k1 + 1) / (count[term] + norm) for term in idf))
-    known = sum(rarity for term, rarity in idf.items() if any(term in count for count in counts))
-    return ([score / most for score in scores], known / sum(idf.values())) if any(scores) else None
+    words = {term: rarity for term, rarity in idf.items() if not term.isdigit()}
+    known = sum(rarity for term, rarity in words.items() if any(term in count for count in counts))
+    return ([score / most for score in scores], known / sum(words.values()) if words else 0.0) if any(scores) else None
 
 
 def similarities(request: str, catalogue: Sequence[ToolContract]) -> list[tuple[float, float]]:

@@ -133,7 +133,7 @@ def _worth(item: Scored, *, uncovered: AbstractSet[int], clauses: int, placed: M
     if help is not None and help.needer in placed:
         lifted = worth + HELP_BONUS * help.strength * placed[help.needer]
         worth = max(worth, min(lifted, max(placed.values())))
-    return worth + COVER_BONUS * len(uncovered.intersection(item.clauses)) / clauses if uncovered else worth
+    return worth + COVER_BONUS * len(uncovered & set(item.clauses)) / clauses if uncovered else worth
 
 
 def _fold(ranked: Sequence[Scored], *, likeness: Callable[[int], Likeness], enough: int) -> list[Folded]:

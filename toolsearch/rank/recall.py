@@ -158,10 +158,19 @@ def recall(
 
 def _named(probes: Sequence[Probe], doc_ids: NDArray[np.int64], *, names: NameTokens) -> NDArray[np.float64]:
     """Return float64[p, n], the share of each name that a probe says."""
-    tokens = [names(doc_id) for doc_id in doc_ids.tolist()]
-    said = [probe.words.idf.keys() if probe.words is not None else frozenset() for probe in probes]
-    shares = [[len(name & words) / len(name) if name else 0.0 for name in tokens] for words in said]
-    return np.asarray(shares, dtype=np.float64).reshape(len(probes), doc_ids.size)
+    holders: dict[str, list[int]] = {}
+    sizes = np.ones(doc_ids.size, dtype=np.float64)
+    for at, doc_id in enumerate(doc_ids.tolist()):
+        tokens = names(doc_id)
+        sizes[at] = len(tokens) or 1.0
+        for token in tokens:
+            holders.setdefault(token, []).append(at)
+    said = np.zeros((len(probes), doc_ids.size), dtype=np.float64)
+    for row, probe in zip(said, probes, strict=True):
+        for word in probe.words.idf if probe.words is not None else ():
+            if word in holders:
+                row[holders[word]] += 1.0
+    return np.asarray(said / sizes, dtype=np.float64)
 
 
 def _nearest(index: VectorIndex, probe: Probe, *, docs: DocSet, depth: int) -> VectorHits | None:
