@@ -35,6 +35,12 @@ def test_shown_code_stands_in_an_example(code: str) -> None:
     assert any(plain(code) in plain(path.read_text(encoding="utf-8")) for path in (ROOT / "examples").glob("*.py"))
 
 
+@pytest.mark.parametrize("code", re.findall(r"```ts\n(.*?)```", ADAPTERS, re.DOTALL))
+def test_shown_typescript_stands_in_the_example(code: str) -> None:
+    sources = (ROOT / "examples" / "vercel-ai-sdk").glob("*.ts")
+    assert any(plain(code) in plain(path.read_text(encoding="utf-8")) for path in sources)
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[TestClient]:
     ann = Principal(
