@@ -62,7 +62,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "session talk-1: 1 tools, 1 appended" in capsys.readouterr().out
     assert run("sessions", "talk-1", "-i", folder, "--subject", "guest") == 0
     shown = capsys.readouterr().out
-    assert "weather/weather.today@1 as weather_today (native, full)" in shown
+    held = next(tool for tool in CATALOGUE if tool.identity.name == "weather.today").fingerprint
+    assert f"weather/weather.today@1 as weather_today (native, full), revision {held[:12]}\n" in shown
     assert (
         run("sessions", "talk-1", "--refresh", "--tool", "weather/weather.today@1", "-i", folder, "--subject", "guest")
         == 0

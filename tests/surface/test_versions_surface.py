@@ -95,7 +95,9 @@ def test_the_life_of_a_change_on_the_command_line(folder: Path, capsys: pytest.C
         ("approve", "local", "went well"),
         ("rollback", "bob", "did not"),
     ]
-    assert "did not" in said("history", "orders.get")
+    shown = said("history", "orders.get")
+    assert shown.splitlines()[0].rstrip() == "orders/orders.get@1"
+    assert "did not" in shown
     assert "1" in said("remove", "orders.get", "--author", "eve", "--reason", "enough")
     assert json.loads(said("history", "orders/orders.get", "--json"))[-1]["author"] == "eve"
     assert run("reject", "orders.get", "-i", folder) == 3

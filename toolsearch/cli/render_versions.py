@@ -37,19 +37,22 @@ def _print_tool(tool: ToolDiff) -> None:
 
 def print_history(revisions: Sequence[Revision]) -> None:
     """Print a history, oldest first."""
-    table = Table()
-    for column in ("when", "ref", "what", "fingerprint", "who", "why"):
+    refs = {each.ref for each in revisions}
+    table = Table(title=None if len(refs) > 1 else plain("".join(refs)), title_justify="left")
+    for column in ("when", "what", "fingerprint", "who", "why"):
         table.add_column(column, overflow="fold")
+    if len(refs) > 1:
+        table.add_column("ref", overflow="fold")
     for each in revisions:
         what = f"{each.action}{'' if each.share is None else f' {each.share:g}'}"
         notes = [word for word, holds in (("current", each.current), ("evaluate", each.reevaluate)) if holds]
         table.add_row(
             plain(f"{each.at:%Y-%m-%d %H:%M}"),
-            plain(each.ref),
             plain(" ".join([what, *(f"({note})" for note in notes)])),
             plain(each.fingerprint[:12]),
             plain(each.author),
             plain(each.reason),
+            *((plain(each.ref),) if len(refs) > 1 else ()),
         )
     console().print(table)
 

@@ -85,8 +85,9 @@ def _print(answer: SessionList | SessionRefresh) -> None:
     out = console()
     session = answer.session if isinstance(answer, SessionRefresh) else answer
     for tool in session.tools:
-        newer = ", a newer revision is there" if tool.newer_available else ""
-        out.print(plain(f"{tool.ref} as {tool.api_name} ({tool.format}, {tool.detail}{newer})"), soft_wrap=True)
+        newer = "; a newer one is there" if tool.newer_available else ""
+        revision = f"revision {tool.fingerprint[:12]}{newer}"
+        out.print(plain(f"{tool.ref} as {tool.api_name} ({tool.format}, {tool.detail}), {revision}"), soft_wrap=True)
     for gone in session.left:
         out.print(plain(f"left: {gone.ref}: {gone.reason}", "yellow"), soft_wrap=True)
     if isinstance(answer, SessionRefresh):
