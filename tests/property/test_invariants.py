@@ -232,13 +232,16 @@ def test_4_catalogue_order_changes_nothing(whole: ToolIndex, alone: ToolIndex, s
 
 
 def without_penalties(contract: ToolContract) -> ToolContract:
-    """Return the contract without what lifts or lowers a score apart from relevance."""
+    """Return the contract without what lifts or lowers a score or a place apart from relevance."""
+    given = contract.input.model_dump(mode="json", by_alias=True)
+    schema = {**given["schema"], "required": []} if isinstance(given["schema"], dict) else given["schema"]
     return ToolContract.model_validate(
         {
             **contract.model_dump(mode="json", by_alias=True),
             "identity": {**contract.identity.model_dump(mode="json"), "aliases": []},
             "capability": {**contract.capability.model_dump(mode="json"), "does_not": [], "tags": []},
             "selection": {**contract.selection.model_dump(mode="json"), "do_not_use_when": []},
+            "input": {**given, "schema": schema, "required": []},
             "execution": {"side_effect": "read_only"},
         }
     )
