@@ -10,7 +10,7 @@ import difflib
 import os
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -24,6 +24,9 @@ from pydantic_settings import (
 from toolsearch import Principal
 from toolsearch.config import SessionLimits
 from toolsearch.errors import RequestError
+
+if TYPE_CHECKING:
+    from toolsearch.gateway.limits import GatewayLimits
 
 ADMIN_ROLE = "toolsearch-admin"
 """Role that may change the catalogue and its rules, and ask `why-not`."""
@@ -120,6 +123,22 @@ class Settings(BaseSettings):
     serve_mcp: bool | None = Field(
         default=None, description="Answer MCP at `/mcp`; none: where the package mcp is installed."
     )
+    gateway_timeout_s: float = Field(
+        default=60.0, gt=0, le=600, description="Seconds for a forwarded call whose contract names no time."
+    )
+    gateway_result_tokens: int = Field(
+        default=4_000, ge=16, le=1_000_000, description="Estimated tokens of a result that are returned at once."
+    )
+    gateway_connections: int = Field(
+        default=64, ge=1, le=10_000, description="Open connections to MCP servers, of all principals together."
+    )
+    gateway_idle_s: float = Field(
+        default=900.0, gt=0, le=86_400, description="Seconds without a call after which such a connection is closed."
+    )
+    gateway_secret: SecretStr | None = Field(
+        default=None,
+        description="Signs confirmations of writes, at least 32 bytes; none: they end with the process. No flag.",
+    )
     workers: int = Field(default=4, ge=1, le=64, description="Requests computed at the same time.")
     queue: int = Field(
         default=64, ge=0, le=10_000, description="Requests that may wait for a worker; more get 503 at once."
@@ -135,6 +154,20 @@ class Settings(BaseSettings):
     def session_limits(self) -> SessionLimits:
         """Return how long sessions live and how many there are."""
         return SessionLimits(idle_s=self.session_idle_s, per_principal=self.sessions_per_principal)
+
+    @property
+    def gateway_limits(self) -> GatewayLimits:
+        """Return the bounds of the gateway."""
+        from toolsearch.gateway.limits import GatewayLimits  # here: the gateway is heavier than the settings
+
+        return GatewayLimits(
+            connect_s=self.import_timeout_s,
+            call_s=self.gateway_timeout_s,
+            result_tokens=self.gateway_result_tokens,
+            connections=self.gateway_connections,
+            connections_per_principal=min(self.gateway_connections, GatewayLimits().connections_per_principal),
+            idle_s=self.gateway_idle_s,
+        )
 
     @property
     def authenticated(self) -> bool:

@@ -101,7 +101,13 @@ def _over_stdio(settings: Settings, *, who: Principal | None, api_key: str | Non
     with _opened(settings, servers=servers) as found:
         _log_to_stderr(settings)
         asyncio.run(
-            serve_stdio(found, principal=settings.local_principal, servers=servers, timeout_s=settings.import_timeout_s)
+            serve_stdio(
+                found,
+                principal=settings.local_principal,
+                servers=servers,
+                timeout_s=settings.import_timeout_s,
+                settings=settings,
+            )
         )
 
 

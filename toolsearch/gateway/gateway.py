@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -78,7 +79,9 @@ class Gateway:
         if secret is not None and len(secret) < 32:
             raise RequestError("the secret of the gateway has less than 32 bytes", field="secret")
         self._index, self._limits, self._clock = index, limits or GatewayLimits(), clock
-        self._pool = Pool(servers, connector=connector or self._connector(), limits=self._limits, seed=seed)
+        self._pool = Pool(
+            servers, connector=connector or self._connector(self._limits.connect_s), limits=self._limits, seed=seed
+        )
         self._forwarder = Forwarder(self._pool, calls=self._limits.calls)
         self._once = Once(writes or index, remember_s=self._limits.remember_s, clock=clock)
         self._gate = Gate(
@@ -356,12 +359,12 @@ class Gateway:
             await self._pool.close_idle()
 
     @staticmethod
-    def _connector() -> Connector:
+    def _connector(timeout_s: float) -> Connector:
         try:
             from toolsearch.upstream.connect import connect
         except ImportError:
             raise MissingExtraError(package="mcp", extra="mcp") from None
-        return connect
+        return partial(connect, timeout_s=timeout_s)
 
 
 def _place(part: Page, number: str | None) -> dict[str, Any]:

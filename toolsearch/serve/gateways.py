@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from toolsearch import ToolIndex
+from toolsearch.settings import Settings
 from toolsearch.upstream import UpstreamServer
 
 if TYPE_CHECKING:
@@ -16,14 +17,17 @@ if TYPE_CHECKING:
 class LateGateway:
     """One gateway, made when it is first asked for."""
 
-    def __init__(self, index: Callable[[], ToolIndex], *, servers: Sequence[UpstreamServer]) -> None:
+    def __init__(
+        self, index: Callable[[], ToolIndex], *, servers: Sequence[UpstreamServer], settings: Settings | None = None
+    ) -> None:
         """Prepare.
 
         Args:
             index: Returns the open index; may raise while there is none.
             servers: Where calls may be forwarded to.
+            settings: The bounds of the gateway, and what it signs with; None = the defaults.
         """
-        self._index, self._servers = index, servers
+        self._index, self._servers, self._settings = index, servers, settings
         self._lock = asyncio.Lock()
         self._gateway: Gateway | None = None
 
@@ -37,7 +41,14 @@ class LateGateway:
             if self._gateway is None:
                 from toolsearch.gateway.gateway import Gateway
 
-                made = Gateway(self._index(), {server.name: server for server in self._servers})
+                settings = self._settings
+                secret = None if settings is None else settings.gateway_secret
+                made = Gateway(
+                    self._index(),
+                    {server.name: server for server in self._servers},
+                    limits=None if settings is None else settings.gateway_limits,
+                    secret=None if secret is None else secret.get_secret_value().encode(),
+                )
                 self._gateway = await made.__aenter__()
             return self._gateway
 

@@ -67,7 +67,7 @@ class McpEndpoint:
     def __init__(self, sidecar: Sidecar) -> None:
         """Prepare; nothing is imported before the first request."""
         self._sidecar = sidecar
-        self._late = LateGateway(sidecar.ready_index, servers=sidecar.servers)
+        self._late = LateGateway(sidecar.ready_index, servers=sidecar.servers, settings=sidecar.settings)
         self._lock = asyncio.Lock()
         self._stop = asyncio.Event()
         self._manager: StreamableHTTPSessionManager | None = None

@@ -27,6 +27,7 @@ from toolsearch.serve.gateways import LateGateway
 from toolsearch.serve.mcp import Context, listed_tools, make_server
 from toolsearch.serve.mcp_desk import Caller, Verb
 from toolsearch.serve.mcp_words import INSTRUCTIONS
+from toolsearch.settings import Settings
 from toolsearch.upstream import UpstreamServer
 from toolsearch.upstream.connect import Connection, connect
 
@@ -67,7 +68,12 @@ class LocalDesk:
 
 
 async def serve_stdio(
-    index: ToolIndex, *, principal: Principal, servers: Sequence[UpstreamServer], timeout_s: float
+    index: ToolIndex,
+    *,
+    principal: Principal,
+    servers: Sequence[UpstreamServer],
+    timeout_s: float,
+    settings: Settings | None = None,
 ) -> None:
     """Answer on standard input and output until the input ends.
 
@@ -76,8 +82,9 @@ async def serve_stdio(
         principal: On whose behalf everything is done: the owner of this process.
         servers: MCP servers that tools come from, and that calls are forwarded to.
         timeout_s: Seconds to reach one of them.
+        settings: Of the gateway; None = the defaults.
     """
-    late = LateGateway(lambda: index, servers=servers)
+    late = LateGateway(lambda: index, servers=servers, settings=settings)
     desk = LocalDesk(index=index, late=late)
     following = asyncio.create_task(_follow(desk, servers=servers, timeout_s=timeout_s))
     try:
