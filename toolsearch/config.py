@@ -60,8 +60,9 @@ class Profile:
     gated: bool
 
     def with_overrides(self, overrides: Mapping[SignalName, float]) -> dict[SignalName, float]:
-        """Return the weights in signal order, overrides applied."""
-        return {name: float(overrides.get(name, self.weights.get(name, 0.0))) for name in SIGNAL_NAMES}
+        """Return the weights in signal order, that of `rerank` last, overrides applied."""
+        names: tuple[SignalName, ...] = (*SIGNAL_NAMES, "rerank")
+        return {name: float(overrides.get(name, self.weights.get(name, 0.0))) for name in names}
 
 
 PROFILES: Mapping[str, Profile] = MappingProxyType(
@@ -89,6 +90,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
                     "reliability": 0.08,
                     "freshness": 0.15,
                     "cost": 0.03,
+                    "rerank": 0.50,
                 }
             ),
             gated=True,
@@ -104,6 +106,11 @@ PAST_GAIN = 10.0
 def past_gain(weights: Mapping[SignalName, float]) -> float:
     """Return the share, in [0, 1], of what lacks to full relevance that past requests can make up for."""
     return min(1.0, PAST_GAIN * weights["experience"])
+
+
+def rerank_gain(weights: Mapping[SignalName, float]) -> float:
+    """Return the share, in [0, 1], of what lacks to full relevance that a reranker can make up for."""
+    return min(1.0, weights.get("rerank", 0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +140,7 @@ class SearchLimits:
         few: Candidates when the intent is clear.
         many: Candidates when several clauses or read-only tools must be combined.
         writes: Write tools offered at once.
+        rerank_top: Documents, best first, that a reranker reads; 0 = none.
         boundary_strength: Largest share of the score a negative boundary takes away, 0..1; 0 = none is looked for.
         effect_penalty: Share of the score a writing tool loses when the request only asks to look, 0..1.
         clauses: Whether the steps of a request are also searched one by one.
@@ -150,6 +158,7 @@ class SearchLimits:
     few: int = 5
     many: int = 8
     writes: int = 2
+    rerank_top: int = 20
     boundary_strength: float = 0.6
     effect_penalty: float = 0.1
     clauses: bool = True

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from toolsearch.answer import Catalogue, compose, title_of, told
-from toolsearch.config import PROFILES
+from toolsearch.config import PROFILES, rerank_gain
 from toolsearch.errors import RequestError
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import LexicalBackend
@@ -25,6 +25,7 @@ from toolsearch.rank.extract import RequestFacts
 from toolsearch.rank.intent import Intent, read_intent
 from toolsearch.rank.pool import make_probes, named_tools, retrieve, score_pool
 from toolsearch.rank.rerank import Scored
+from toolsearch.rank.reread import reread
 from toolsearch.rank.tuned import UNTUNED
 from toolsearch.result import CandidateSet, ScoreExplanation
 from toolsearch.sessions.turn import Turn
@@ -191,6 +192,18 @@ class ToolIndex(Upkeep):
             )
             size = max(pool, POOL_LEAST, POOL_FACTOR * (request.k or self._limits.many))
             scored = score_pool(situation, size=size, also=also, profile=profile, weights=weights)
+        if self._reranker is not None and self._limits.rerank_top > 0 and rerank_gain(weights) > 0:
+            with watch.time("reread"):
+                scored = reread(
+                    scored,
+                    request=request.text,
+                    text=lambda doc_id: state.features[doc_id].text,
+                    reranker=self._reranker,
+                    top=self._limits.rerank_top,
+                    profile=profile,
+                    weights=weights,
+                )
+        with watch.time("rerank"):
             bank = self._live.no_tool if probes[0].vector is not None else None
             sure = confidence(scored, probes=probes, recalled=recalled, encoder=state.encoder, bank=bank)
         return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke, confidence=sure)
@@ -225,7 +238,8 @@ class ToolIndex(Upkeep):
         from toolsearch.linting import lint_visible  # here: its rules are many, and no search needs them
 
         state = self._live.state
-        plain = self.with_limits(replace(self._limits, past=False))  # a past request would vote for itself
+        # A past request would vote for itself; and it is the contracts that are asked about, not a reranker.
+        plain = self.with_limits(replace(self._limits, past=False, rerank_top=0))
 
         def rank(text: str) -> list[str]:
             if not text.strip() or len(text) > MAX_QUERY_CHARS:

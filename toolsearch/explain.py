@@ -24,6 +24,7 @@ class ReasonCode(StrEnum):
     MEANING_MATCH = "meaning_match"
     SIMILAR_REQUEST = "similar_request"
     PAST_REQUESTS = "past_requests"
+    READ_TOGETHER = "read_together"
     VECTOR_ABSTAINED = "vector_abstained"
     INPUTS_READY = "inputs_ready"
     INPUTS_OBTAINABLE = "inputs_obtainable"

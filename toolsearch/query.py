@@ -124,7 +124,9 @@ class DefinitionFormat(StrEnum):
         return cls.OPENAI if value == "openai_chat" else None
 
 
-SignalName = Literal["semantic", "lexical", "experience", "input_readiness", "reliability", "freshness", "cost"]
+SignalName = Literal[
+    "semantic", "lexical", "experience", "input_readiness", "reliability", "freshness", "cost", "rerank"
+]
 SIGNAL_NAMES: tuple[SignalName, ...] = (
     "semantic",
     "lexical",
@@ -134,6 +136,7 @@ SIGNAL_NAMES: tuple[SignalName, ...] = (
     "freshness",
     "cost",
 )
+"""The signals of every answer; `rerank` is one more where an index has a reranker."""
 
 WeightValue = Annotated[float, Field(ge=0, le=10)]
 

@@ -22,7 +22,7 @@ from pydantic_settings import (
 )
 
 from toolsearch import Principal
-from toolsearch.config import SessionLimits
+from toolsearch.config import SearchLimits, SessionLimits
 from toolsearch.errors import RequestError
 
 if TYPE_CHECKING:
@@ -85,6 +85,10 @@ class Settings(BaseSettings):
     remember_requests: bool = Field(
         default=True, description="Learn from requests whose tools succeeded, which keeps their text in the index."
     )
+    reranker: str | None = Field(
+        default=None, description="Reads the best tools together with the request: `st:` and a folder or hub name."
+    )
+    rerank_top: int = Field(default=20, ge=1, le=100, description="Tools that `reranker` reads for a request.")
     session_idle_s: int = Field(
         default=86_400, ge=1, le=31_536_000, description="Seconds without use after which a session expires."
     )
@@ -149,6 +153,11 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least severe log line written to standard error."
     )
+
+    @property
+    def search_limits(self) -> SearchLimits:
+        """Return the sizes and floors of a search."""
+        return SearchLimits(rerank_top=self.rerank_top)
 
     @property
     def session_limits(self) -> SessionLimits:

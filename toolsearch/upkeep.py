@@ -14,6 +14,7 @@ from toolsearch.config import DEFAULT_ENCODER, SearchLimits, SessionLimits
 from toolsearch.contract import ToolContract
 from toolsearch.decision import readable
 from toolsearch.embed.protocol import Encoder
+from toolsearch.embed.reranking import Reranker, load_reranker
 from toolsearch.export import ExportedTools
 from toolsearch.exporting import export_visible
 from toolsearch.live import ChangeReport, LearnReport, LiveIndex, Progress
@@ -52,10 +53,18 @@ class IndexStatus:
 class Upkeep:
     """An open index, without its search."""
 
-    def __init__(self, live: LiveIndex, *, limits: SearchLimits | None = None, remember_requests: bool = True) -> None:
+    def __init__(
+        self,
+        live: LiveIndex,
+        *,
+        limits: SearchLimits | None = None,
+        remember_requests: bool = True,
+        reranker: Reranker | None = None,
+    ) -> None:
         self._live = live
         self._limits = limits or SearchLimits()
         self._remembers = remember_requests
+        self._reranker = reranker
 
     @classmethod
     def create(
@@ -68,6 +77,7 @@ class Upkeep:
         limits: SearchLimits | None = None,
         remember_requests: bool = True,
         session_limits: SessionLimits | None = None,
+        reranker: str | Reranker | None = None,
     ) -> Self:
         """Make an empty index.
 
@@ -79,14 +89,16 @@ class Upkeep:
             limits: Sizes and floors.
             remember_requests: Learn from requests whose tools succeeded, which keeps their text; see `forget`.
             session_limits: How long sessions live and how large they grow.
+            reranker: Reads the best tools together with the request; a name for `load_reranker`, or a reranker.
 
         Raises:
             IndexStateError: If an index is there and `exist_ok` is false.
         """
+        loaded = _loaded(reranker)  # first: a wrong name must leave nothing behind
         root = None if path is None else Path(path)
         live = LiveIndex.create(root, rules=rules or RuleBook(), encoder=encoder, exist_ok=exist_ok)
         live.sessions.limits = session_limits or SessionLimits()
-        return cls(live, limits=limits, remember_requests=remember_requests)
+        return cls(live, limits=limits, remember_requests=remember_requests, reranker=loaded)
 
     @classmethod
     def open(
@@ -99,6 +111,7 @@ class Upkeep:
         limits: SearchLimits | None = None,
         remember_requests: bool = True,
         session_limits: SessionLimits | None = None,
+        reranker: str | Reranker | None = None,
     ) -> Self:
         """Open the index in a folder.
 
@@ -110,19 +123,21 @@ class Upkeep:
             limits: Sizes and floors.
             remember_requests: Learn from requests whose tools succeeded, which keeps their text; see `forget`.
             session_limits: How long sessions live and how large they grow.
+            reranker: Reads the best tools together with the request; a name for `load_reranker`, or a reranker.
 
         Raises:
             IndexMissing: If there is none.
             IndexLocked: If another process owns it.
             EncoderMismatch: If it was built with another encoder.
         """
+        loaded = _loaded(reranker)  # first: a wrong name must leave nothing behind
         live = LiveIndex.open(Path(path), encoder=encoder, read_only=read_only, rebuild=rebuild)
         live.sessions.limits = session_limits or SessionLimits()
-        return cls(live, limits=limits, remember_requests=remember_requests)
+        return cls(live, limits=limits, remember_requests=remember_requests, reranker=loaded)
 
     def with_limits(self, limits: SearchLimits) -> Self:
         """Return this index under other sizes and floors; the two share everything else, `close` included."""
-        return type(self)(self._live, limits=limits, remember_requests=self._remembers)
+        return type(self)(self._live, limits=limits, remember_requests=self._remembers, reranker=self._reranker)
 
     @property
     def limits(self) -> SearchLimits:
@@ -383,8 +398,10 @@ class Upkeep:
         )
 
     def warm(self) -> None:
-        """Load the encoder and touch the vectors, so that the first request is not the slow one."""
+        """Load the encoder and the reranker and touch the vectors, so that the first request is not the slow one."""
         self._live.encoder.encode_queries(["warm up"])
+        if self._reranker is not None:
+            self._reranker.score("warm up", ["warm up"])
 
     def flush(self) -> None:
         """Write down the decision records that are held back; a process that is killed loses them otherwise."""
@@ -401,6 +418,10 @@ class Upkeep:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _loaded(reranker: str | Reranker | None) -> Reranker | None:
+    return load_reranker(reranker) if isinstance(reranker, str) else reranker
 
 
 def _summary(contract: ToolContract) -> ToolSummary:

@@ -76,7 +76,11 @@ HOMES = {
     "jsonschema": {"toolsearch.arguments"},
     "onnxruntime": {"toolsearch.embed.onnx", "toolsearch.embed.bundled", "toolsearch.training"},
     "tokenizers": {"toolsearch.embed.onnx", "toolsearch.embed.bundled", "toolsearch.training"},
-    "sentence_transformers": {"toolsearch.embed.sentence_transformers", "toolsearch.training"},
+    "sentence_transformers": {
+        "toolsearch.embed.sentence_transformers",
+        "toolsearch.embed.cross_encoder",
+        "toolsearch.training",
+    },
     "torch": {"toolsearch.training"},
     "rank_bm25": {"toolsearch.index.reference"},
     "fastapi": {"toolsearch.serve"},

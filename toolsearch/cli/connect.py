@@ -204,7 +204,11 @@ def connected(
     from toolsearch import ToolIndex
 
     with ToolIndex.open(
-        settings.index, remember_requests=settings.remember_requests, session_limits=settings.session_limits
+        settings.index,
+        limits=settings.search_limits,
+        remember_requests=settings.remember_requests,
+        session_limits=settings.session_limits,
+        reranker=settings.reranker,
     ) as local:
         yield local, principal or settings.local_principal
 

@@ -105,11 +105,14 @@ def _searcher(
     from toolsearch import ToolIndex
     from toolsearch.errors import RequestError
     from toolsearch.eval.selection import scene_of
+    from toolsearch.settings import load_settings
 
     if index is not None and catalog is not None:
         raise RequestError("give --index or --catalog, not both")
     if index is not None:
-        return stack.enter_context(ToolIndex.open(index, read_only=True))
+        settings = load_settings()
+        opened = ToolIndex.open(index, read_only=True, limits=settings.search_limits, reranker=settings.reranker)
+        return stack.enter_context(opened)
     return stack.enter_context(scene_of(suites, catalog=catalog, encoder=encoder).index())
 
 

@@ -4,12 +4,11 @@ Making an encoder loads the model, which takes seconds: its dimension and weight
 encoded one at a time, because torch picks other kernels for other batch shapes and the last bits of a vector would
 depend on its neighbours; in a batch, short texts would be up to three times faster.
 
-The network is used only for a hub name that is not in the local cache. `HF_HUB_OFFLINE=1` forbids that too.
+When the network is used stands in `hub`.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.embed.hub import loading, model_folder, model_id, weights_digest
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.errors import IndexStateError, MissingExtraError
 
-_NOT_FOR_TORCH = ("onnx/*", "openvino/*", "*.onnx", "*.h5", "*.ot", "*.msgpack")
-"""Files of a hub model that are neither downloaded nor part of its identity."""
-
-_PROBE: tuple[tuple[str, str], ...] = (
+PROBE: tuple[tuple[str, str], ...] = (
     ("where is my parcel now", "track_shipment. Returns the current location and delivery status of a shipment."),
     ("will it rain in Oslo tomorrow", "get_forecast. Weather forecast for a city for the coming days."),
     ("book a table for four on Friday", "reserve_restaurant. Makes a reservation at a restaurant."),
@@ -37,7 +34,7 @@ _PROBE: tuple[tuple[str, str], ...] = (
     ("translate this letter into Polish", "translate_text. Translates text from one language to another."),
     ("delete the old backup files", "remove_files. Deletes files from a storage bucket."),
 )
-"""Requests and the tools they need; each request is unrelated to every other tool. Measures a model's cosines."""
+"""Requests and the tools they need; each request is unrelated to every other tool. Measures a model's numbers."""
 
 
 class SentenceTransformersEncoder:
@@ -60,10 +57,10 @@ class SentenceTransformersEncoder:
         if dim is None:
             raise IndexStateError(f"model {name!r} does not say how long its vectors are: name another model")
         self._dim = int(dim)
-        digest = _weights_digest(folder)
+        digest = weights_digest(folder)
         floor, ceiling = self._measure_cosines()
         self._info = EncoderInfo(
-            id=f"st:{folder.name if Path(name).is_dir() else name}@{digest[:12]}",
+            id=model_id(name, folder=folder, digest=digest),
             dim=self._dim,
             sha256=digest,
             scripts=scripts,
@@ -95,10 +92,10 @@ class SentenceTransformersEncoder:
 
     def _measure_cosines(self) -> tuple[float, float]:
         """Return the median cosine of unrelated probe pairs, and the 90th percentile of right ones."""
-        requests = self.encode_queries([request for request, _ in _PROBE])
-        tools = self.encode_documents([tool for _, tool in _PROBE])
+        requests = self.encode_queries([request for request, _ in PROBE])
+        tools = self.encode_documents([tool for _, tool in PROBE])
         cosines = requests.astype(np.float64) @ tools.astype(np.float64).T
-        right = np.eye(len(_PROBE), dtype=np.bool_)
+        right = np.eye(len(PROBE), dtype=np.bool_)
         floor = round(float(np.median(cosines[~right])), 2)
         return floor, max(round(float(np.quantile(cosines[right], 0.9)), 2), round(floor + 0.01, 2))
 
@@ -106,41 +103,9 @@ class SentenceTransformersEncoder:
 def _load(name: str) -> tuple[Path, Any]:
     """Return the folder of the model's files and the loaded model."""
     try:
-        from huggingface_hub import snapshot_download
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise MissingExtraError(package="sentence-transformers", extra="st") from error
-    folder = Path(name).expanduser()
-    try:
-        if not folder.is_dir():
-            if folder.is_absolute() or name.startswith((".", "~")):
-                raise FileNotFoundError(f"there is no folder {name}")
-            folder = _hub_folder(name, snapshot_download)
+    with loading(name, kind="sentence-transformers"):
+        folder = model_folder(name)
         return folder, SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise IndexStateError(
-            f"model {name!r} cannot be loaded ({reason}): name a folder that holds a sentence-transformers model, "
-            "or a hub name that is in the local cache or can be downloaded",
-            found=name,
-        ) from error
-
-
-def _hub_folder(name: str, snapshot_download: Any) -> Path:
-    """Return the cached files of a hub model, downloading them if there are none."""
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (OSError, ValueError):
-        return Path(snapshot_download(name, ignore_patterns=list(_NOT_FOR_TORCH)))
-
-
-def _weights_digest(folder: Path) -> str:
-    """Return the sha256 over the weight files that torch loads and the prompts, in order of name."""
-    files = sorted(folder.rglob("*.safetensors")) or sorted([*folder.rglob("*.bin"), *folder.rglob("*.pt")])
-    prompts = folder / "config_sentence_transformers.json"  # other prompts give other vectors
-    digest = hashlib.sha256()
-    for path in [*files, *([prompts] if prompts.is_file() else [])]:
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()

@@ -9,7 +9,7 @@ from functools import cached_property
 from toolsearch.analysis.analyzer import analyze
 from toolsearch.analysis.identifiers import identifier_words
 from toolsearch.contract import ToolContract
-from toolsearch.index.document import field_texts, negative_sentences, parameter_names
+from toolsearch.index.document import field_texts, negative_sentences, parameter_names, tool_document
 from toolsearch.rank.diversify import Likeness
 from toolsearch.rank.readiness import InputField, input_fields
 
@@ -40,6 +40,11 @@ class Features:
     def positive(self) -> frozenset[str]:
         """Return the tokens of its positive text."""
         return frozenset(token for text in self._fields.values() for token in analyze(text))
+
+    @cached_property
+    def text(self) -> str:
+        """Return its positive text as one piece, about 256 tokens: what a reranker reads."""
+        return tool_document(self._contract).positive_text
 
     @cached_property
     def negatives(self) -> tuple[tuple[str, frozenset[str]], ...]:

@@ -4,6 +4,7 @@ Score of the gated (default) profile, with r the relevance, c_i the context sign
 
     r = (sum over speaking relevance signals of w v) / (sum of their w)
     r = r + gain * p * (1 - r)              where past requests vote for the tool, p in [0, 1]
+    r = r + gain * p * (1 - r)              where a reranker read the tool (`reread`), likewise
     score = (1 - penalty) * r * (1 + sum w_i c_i) / (1 + sum w_i)
 
 so context reorders relevant tools and cannot lift an irrelevant one. The `seed` profile is the plain weighted mean of
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from toolsearch.config import Profile, past_gain
+from toolsearch.config import Profile, past_gain, rerank_gain
 from toolsearch.explain import Explanation, Part, Tell, Why
 from toolsearch.query import SIGNAL_NAMES, SignalName
 from toolsearch.rank.helpers import Help
@@ -34,6 +35,7 @@ class Evidence:
         signals: Value and reason by signal name.
         spoke: Relevance signals that took part.
         past: What past requests say, in [0, 1], with the reason; None = nothing.
+        read: What a reranker says, in [0, 1], with the reason; None = it did not read the tool.
         help: What the tool finds for a better one; None = nothing.
         named: The request names the tool: relevance is at least this, with the reason.
         penalties: Shares of the score taken away, each in [0, 1], with their cautions.
@@ -51,6 +53,7 @@ class Evidence:
     readiness: Readiness
     clauses: tuple[int, ...]
     past: tuple[float, Tell] | None = None
+    read: tuple[float, Tell] | None = None
     help: Help | None = None
 
 
@@ -85,8 +88,9 @@ class Scored:
         )
         named = (evidence.named[1],) if evidence.named else ()
         past = (evidence.past[1](),) if evidence.past else ()
+        read = (evidence.read[1](),) if evidence.read and parts["rerank"].weight > 0 else ()
         seen: dict[str, Why] = {}
-        for reason in (*named, *past, *evidence.notes, *(evidence.signals[name].why() for name in told)):
+        for reason in (*named, *past, *read, *evidence.notes, *(evidence.signals[name].why() for name in told)):
             seen.setdefault(reason.code, reason)
         return tuple(seen.values())
 
@@ -116,6 +120,9 @@ def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, 
     gain = past_gain(weights) if evidence.past else 0.0
     past_lift = gain * evidence.past[0] * (1.0 - relevance) if evidence.past else 0.0
     relevance += past_lift
+    read_gain = rerank_gain(weights) if evidence.read else 0.0
+    read_lift = read_gain * evidence.read[0] * (1.0 - relevance) if evidence.read else 0.0
+    relevance += read_lift
     lift = max(0.0, evidence.named[0] - relevance) if evidence.named else 0.0
     if profile.gated:
         unit, gate = 1.0 / (1.0 + context_total), relevance + lift
@@ -131,16 +138,17 @@ def score(evidence: Evidence, *, profile: Profile, weights: Mapping[SignalName, 
         weight = weights[name] if name in evidence.spoke or name in CONTEXT_SIGNALS else 0.0
         parts[name] = Part(value, weight, factor * weight * value)
     # What a lift makes up for counts as much as relevance does: else a better match could lower the score.
+    if profile.gated:
+        room = unit
+    elif norm > 0:
+        room = unit * norm
+    else:
+        room = 1.0 - sum(part.contribution for part in parts.values())
     if evidence.past:
-        parts["past_requests"] = Part(evidence.past[0], gain, past_lift * (unit if profile.gated else unit * norm))
+        parts["past_requests"] = Part(evidence.past[0], gain, past_lift * room)
+    if evidence.read:
+        parts["rerank"] = Part(evidence.read[0], read_gain, read_lift * room)
     if evidence.named:
-        room = (
-            unit
-            if profile.gated
-            else unit * norm
-            if norm > 0
-            else 1.0 - sum(part.contribution for part in parts.values())
-        )
         parts["named"] = Part(evidence.named[0], 1.0, lift * room)
     raw = min(1.0, sum(part.contribution for part in parts.values()))
     keep = 1.0

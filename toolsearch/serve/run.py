@@ -64,7 +64,11 @@ def _opened(settings: Settings, *, server: uvicorn.Server) -> ToolIndex:
     """Open the index; a server without one stops."""
     try:
         return ToolIndex.open(
-            settings.index, remember_requests=settings.remember_requests, session_limits=settings.session_limits
+            settings.index,
+            limits=settings.search_limits,
+            remember_requests=settings.remember_requests,
+            session_limits=settings.session_limits,
+            reranker=settings.reranker,
         )
     except ToolSearchError:
         server.should_exit = True
