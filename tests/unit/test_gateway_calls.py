@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -24,6 +25,7 @@ from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex
 from toolsearch.contract import ToolContract
 from toolsearch.errors import RequestError, UpstreamError
 from toolsearch.gateway import Call, CallResult, Gateway, GatewayLimits
+from toolsearch.gateway.writes import WritesInMemory
 from toolsearch.importing import ServerSource, import_sources
 from toolsearch.upstream import UpstreamServer
 from toolsearch.upstream.connect import Connection, connect_to
@@ -516,6 +518,60 @@ def test_cancelling_a_write_leaves_it_unknown(index: ToolIndex, shop: Shop) -> N
         assert code(await gateway.call(with_word, principal=ANN)) == "outcome_unknown"
 
     play(index, shop, scene)
+
+
+def test_a_write_that_was_sent_before_a_crash_is_told_before_it_is_sent_again(shop: Shop, tmp_path: Path) -> None:
+    folder, arguments = tmp_path / "index", {"order_id": "7", "note_text": "hi"}
+    asked = Call(name_or_ref="update_note", arguments=arguments, write_allowed=True, session="s1")
+    with ToolIndex.create(folder, rules=RuleBook.public(), encoder="hashed") as index:
+        import_sources(index, [ServerSource(server=SHOP)], connector=shop.connect)
+        shop.faults_after = [CLOSED]
+        unknown = play(index, shop, lambda gateway: confirmed(gateway, "update_note", arguments, session="s1"))
+        assert code(unknown) == "outcome_unknown"
+    with ToolIndex.open(folder) as index:
+        refused = play(index, shop, lambda gateway: gateway.call(asked, principal=ANN))
+        assert code(refused) == "confirmation_needed"
+        assert "nobody knows" in refused.error.message
+        assert refused.error.check
+        other = play(index, shop, lambda gateway: gateway.call(asked, principal=BOB))
+        assert "nobody knows" not in other.error.message
+        row = index.write(unknown.meta.idempotency_key, principal=ANN)
+        assert row is not None
+        assert (row.state, row.ref) == ("unknown", "shop/update_note@1")
+        assert index.write(unknown.meta.idempotency_key, principal=BOB) is None
+        assert index.forget("ann", tenant="acme") >= 1
+        assert index.write(unknown.meta.idempotency_key, principal=ANN) is None
+    assert len(shop.calls) == 1
+
+
+def test_a_write_that_cannot_be_noted_is_not_sent(shop: Shop, tmp_path: Path) -> None:
+    folder, arguments = tmp_path / "index", {"order_id": "7", "note_text": "hi"}
+    with ToolIndex.create(folder, rules=RuleBook.public(), encoder="hashed") as index:
+        import_sources(index, [ServerSource(server=SHOP)], connector=shop.connect)
+    with ToolIndex.open(folder, read_only=True) as index:
+        result = play(index, shop, lambda gateway: confirmed(gateway, "update_note", arguments))
+        assert code(result) == "not_noted"
+        assert shop.calls == []
+        in_memory = WritesInMemory()
+        written = play(index, shop, lambda gateway: confirmed(gateway, "update_note", arguments), writes=in_memory)
+        assert written.ok
+
+
+def test_noted_writes_are_forgotten_after_a_while(index: ToolIndex, shop: Shop) -> None:
+    changed(index, "delete_order", execution={"idempotency": "required"})
+    now = datetime(2026, 7, 27, tzinfo=UTC)
+
+    async def scene(gateway: Gateway) -> None:
+        nonlocal now
+        await confirmed(gateway, "delete_order", {"order_id": "7"})
+        assert (await confirmed(gateway, "delete_order", {"order_id": "7"})).meta.replayed
+        now += timedelta(days=1, seconds=1)
+        assert not (await confirmed(gateway, "delete_order", {"order_id": "7"})).meta.replayed
+
+    play(index, shop, scene, clock=lambda: now)
+    now = datetime(2026, 7, 27, tzinfo=UTC)
+    play(index, shop, scene, clock=lambda: now, writes=WritesInMemory())
+    assert len(shop.calls) == 4
 
 
 # The way to the server.
