@@ -14,7 +14,9 @@ pytest.importorskip("pydantic_ai")
 from benchmarks.prompt_cache import world
 from benchmarks.prompt_cache.conversation import REVOKED_BEFORE, TOPICS, UPDATE_BEFORE, spoken
 from benchmarks.prompt_cache.conversing import Transcript, converse, names
+from benchmarks.prompt_cache.cost import Prices
 from benchmarks.prompt_cache.harnesses import ADAPTERS, BASELINES, Harness
+from benchmarks.prompt_cache.report import Table, report
 from benchmarks.prompt_cache.world import World
 from toolsearch import ToolIndex
 
@@ -87,3 +89,18 @@ def test_thirty_turns() -> None:
     assert spoken(seed=7) == spoken(seed=7) != spoken()
     assert spoken(seed=7)[: 2 * len(TOPICS[0])] == spoken()[: 2 * len(TOPICS[0])]
     assert UPDATE_BEFORE < REVOKED_BEFORE < 30
+
+
+def test_the_page_names_seed_catalogue_and_what_left(index: ToolIndex) -> None:
+    shown = {**BASELINES, "OpenAI Chat Completions": ADAPTERS["OpenAI Chat Completions"]}
+    sent = {name: converse(index, begin, said=SAID) for name, begin in shown.items()}
+    made = Table(catalogue="starter", visible=40, transcripts=sent)
+    page = report([made], prices=Prices(), seed=3, turns=len(SAID), encoder="hashed")
+    assert "7 turns, seed 3" in page
+    assert "## starter: 40 visible tools" in page
+    rows = {
+        row.split(" | ")[0].removeprefix("| "): row.split(" | ") for row in page.splitlines() if row.startswith("|")
+    }
+    assert rows["all tools"][-2] == "100%"
+    assert rows["fresh top-k each turn"][-1] == "100% |"
+    assert rows["OpenAI Chat Completions"][5].startswith("1 (`crm_get_customer`")
