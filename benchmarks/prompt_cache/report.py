@@ -59,8 +59,8 @@ def report(tables: Sequence[Table], *, prices: Prices, seed: int, turns: int, en
         "the tools that are found are left out: they cost all alike.",
         "",
         "The one change otherwise than by appending is that of the call after the right was revoked, where the tools "
-        "that need it leave the list (deferred, entries that say they are unavailable take their place). The list grows "
-        "with every topic, so it costs what the conversation has needed so far; *all tools* costs the catalogue.",
+        "that need it leave the list (deferred, entries that say they are unavailable take their place). The list "
+        "grows with every topic, so it costs what the conversation has needed so far; *all tools* costs the catalogue.",
         "",
         "*Deferred*: definitions are loaded at the end of the conversation, after a search by the model; here the "
         "model searches on every turn, which is one call of the model more each, the most it can cost.",
