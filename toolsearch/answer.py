@@ -15,9 +15,10 @@ from toolsearch.index.view import View
 from toolsearch.query import SearchRequest
 from toolsearch.rank.diversify import Folded
 from toolsearch.rank.evidence import effect_inferred
-from toolsearch.rank.expose import Exposed, Held
+from toolsearch.rank.expose import NEAR_SHARE, Exposed, Held
 from toolsearch.rank.readiness import Readiness
 from toolsearch.rank.rerank import Scored
+from toolsearch.rank.ties import tied_domains, which_domain
 from toolsearch.result import (
     Alternative,
     AlwaysOn,
@@ -41,6 +42,7 @@ NO_TOOL = (
 )
 FOUND = "{count} tools fit this request, best first."
 ASK = "{count} tools fit; before {ref} can be called, ask the user for: {fields}."
+TIED = "{count} tools fit; before one is called, ask the user whether {domains} is meant."
 HELD = "No tool is offered yet: {unlock}."
 NEAR_MISSES = 3
 
@@ -88,6 +90,7 @@ def compose(
     always_on: Sequence[int],
     catalogue: Catalogue,
     turn: Turn | None = None,
+    domain_tie: float = 0.0,
 ) -> CandidateSet:
     """Return the answer, without timings.
 
@@ -100,6 +103,7 @@ def compose(
         always_on: DocIds listed apart.
         catalogue: The visible view.
         turn: Of the session that the request continues; what that holds is handed out as it was.
+        domain_tie: See `SearchLimits`.
     """
     handed = [*always_on, *(item.best.doc_id for item in exposed.offered)]
     make = _definitions(handed, request=request, catalogue=catalogue, turn=turn)
@@ -110,7 +114,13 @@ def compose(
         _candidate(rank, item, offer, catalogue=catalogue, loaded=loaded)
         for rank, (item, offer) in enumerate(offered, start=1)
     )
-    outcome, clarify, message = _outcome(candidates, held=exposed.held)
+    domains = tied_domains(
+        [(offer.contract, item.best.relevance) for item, offer in offered], text=request.text, margin=domain_tie
+    )
+    fields = _to_ask(candidates, contract=offered[0][1].contract) if offered else ()
+    outcome, clarify, message = _outcome(
+        candidates, held=exposed.held, fields=fields, domains=domains, text=request.text
+    )
     returned = sum(offer.tokens for offer in (*fixed, *(offer for _, offer in offered)))
     return CandidateSet(
         trace_id=trace_id,
@@ -231,19 +241,44 @@ def _candidate(rank: int, item: Folded, offer: _Offer, *, catalogue: Catalogue, 
     )
 
 
-def _outcome(candidates: Sequence[Candidate], *, held: Sequence[Held]) -> tuple[OutcomeKind, Clarify | None, str]:
+def _to_ask(candidates: Sequence[Candidate], *, contract: ToolContract) -> tuple[str, ...]:
+    """Return the inputs of the first candidate that the user is to be asked for.
+
+    A contract that says what to ask for is taken at its word. Of another one, missing inputs are worth a question only
+    where no tool that fits about as well can be called at once.
+    """
+    first = candidates[0]
+    missing = tuple(item.field for item in first.inputs.missing if item.ask)
+    stated = {*contract.input.clarification_fields, *contract.input.forbidden_inference_fields}
+    if stated:
+        return tuple(field for field in missing if field in stated)
+    near = (other for other in candidates[1:] if other.score >= NEAR_SHARE * first.score)
+    return () if any(not other.inputs.missing for other in near) else missing
+
+
+def _outcome(
+    candidates: Sequence[Candidate],
+    *,
+    held: Sequence[Held],
+    fields: Sequence[str],
+    domains: tuple[str, ...],
+    text: str,
+) -> tuple[OutcomeKind, Clarify | None, str]:
     if not candidates:
         if held:
             return OutcomeKind.CLARIFY, None, HELD.format(unlock=held[0].unlock)
         return OutcomeKind.NO_TOOL, None, NO_TOOL
     first = candidates[0]
-    asked = tuple(item.field for item in first.inputs.missing if item.ask)
-    if not asked:
+    if domains:
+        question = which_domain(domains, text=text)
+        message = TIED.format(count=len(candidates), domains=" or ".join(domains))
+        return OutcomeKind.CLARIFY, Clarify(ref=first.ref, domains=domains, question=question), message
+    if not fields:
         return OutcomeKind.CANDIDATES, None, FOUND.format(count=len(candidates))
-    fields = ", ".join(asked)
-    question = f"{first.title} needs {fields}, which the request does not say."
-    message = ASK.format(count=len(candidates), ref=first.ref, fields=fields)
-    return OutcomeKind.CLARIFY, Clarify(ref=first.ref, fields=asked, question=question), message
+    named = ", ".join(fields)
+    question = f"{first.title} needs {named}, which the request does not say."
+    message = ASK.format(count=len(candidates), ref=first.ref, fields=named)
+    return OutcomeKind.CLARIFY, Clarify(ref=first.ref, fields=tuple(fields), question=question), message
 
 
 def _tools_hash(offers: Sequence[_Offer]) -> str:

@@ -115,6 +115,7 @@ class ToolIndex(Upkeep):
                 always_on=always_on,
                 catalogue=Catalogue(state, view),
                 turn=turn,
+                domain_tie=self._limits.domain_tie if clauses < 2 else 0.0,
             )
         if turn is not None:
             with watch.time("session"):

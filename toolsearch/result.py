@@ -81,10 +81,15 @@ class Withheld(Frozen):
 
 
 class Clarify(Frozen):
-    """What must be asked of the user before the best candidate can be called."""
+    """What must be asked of the user: inputs of the best candidate, or which of two domains is meant."""
 
     ref: str
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] = ()
+    domains: tuple[str, ...] = Field(
+        default=(),
+        exclude_if=lambda domains: not domains,
+        description="Two domains, or servers where none is stated, that fit the request alike; `fields` is then empty.",
+    )
     question: str
 
 
