@@ -46,6 +46,7 @@ class Shop:
         self.down = 0  # how many more connections fail to open
         self.faults: list[Exception] = []  # raised, one by one, in place of answers
         self.faults_after: list[Exception] = []  # the same, once the tool has run
+        self.answer: Any = None  # in place of what the tools answer
         self.server = self._server()
 
     def _server(self) -> MCPServer:
@@ -119,6 +120,8 @@ class Faulty:
         if self._shop.faults:
             raise self._shop.faults.pop(0)
         result = await self._client.call_tool(*args, **options)
+        if self._shop.answer is not None:
+            result = result.model_copy(update={"structured_content": self._shop.answer})
         if self._shop.faults_after:
             raise self._shop.faults_after.pop(0)
         return result
@@ -302,7 +305,7 @@ def test_a_long_list_is_cut_between_items_and_fetched_in_parts(index: ToolIndex,
         stranger = await gateway.more(result.meta.cursor, principal=BOB)
         assert code(stranger) == "cursor_unknown"
         while result.meta.cursor:
-            result = await gateway.more(result.meta.cursor, principal=ANN, tokens=500)
+            result = await gateway.more(result.meta.cursor, principal=ANN)
             assert result.ok
             seen += result.data
         assert code(await gateway.more("nothing.5", principal=ANN)) == "cursor_unknown"
@@ -324,6 +327,28 @@ def test_a_long_text_is_cut_and_fetched_in_parts(index: ToolIndex, shop: Shop) -
         return str(text)
 
     assert play(index, shop, scene) == "中a" * 500
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        [{"n": n, "text": "x" * 900} for n in range(6)],
+        {"items": [{"n": n, "text": "x" * 900} for n in range(6)], "page": 1},
+        {"a": {"b": ["deep" * 300]}, "c": "y"},
+    ],
+)
+def test_what_has_no_place_to_cut_comes_as_the_text_of_its_json(index: ToolIndex, shop: Shop, whole: Any) -> None:
+    async def scene(gateway: Gateway) -> str:
+        shop.answer = whole
+        asked = Call(name_or_ref="get_state", arguments={"answer": "x"}, result_tokens=100)
+        result = await gateway.call(asked, principal=ANN)
+        text = result.data
+        while result.meta.cursor:
+            result = await gateway.more(result.meta.cursor, principal=ANN)
+            text += result.data
+        return str(text)
+
+    assert json.loads(play(index, shop, scene)) == whole
 
 
 def test_pictures_stay_out_until_they_are_asked_for(index: ToolIndex, shop: Shop) -> None:

@@ -124,13 +124,12 @@ class Gateway:
         await self._record(result, principal=principal)
         return result
 
-    async def more(self, cursor: str, *, principal: Principal, tokens: int | None = None) -> CallResult:
+    async def more(self, cursor: str, *, principal: Principal) -> CallResult:
         """Return the next part of a truncated result: by its `cursor`, or by its `resource` from the start.
 
         Args:
             cursor: As a result of the same principal gave it.
             principal: Whose result it is.
-            tokens: Estimated tokens that are wanted at once; None = the gateway's.
         """
         number, _, start = cursor.removeprefix(SCHEME).partition(".")
         found = self._results.find(number, principal=principal)
@@ -142,12 +141,8 @@ class Gateway:
                 hint="Call the tool again, and ask for less.",
             )
             return CallResult(ok=False, error=error)
-        whole, ref = found
-        part = page(
-            without_blobs(whole)[0],
-            start=at,
-            tokens=min(tokens or self._limits.result_tokens, self._limits.result_tokens),
-        )
+        whole, ref, tokens = found  # under another budget the cursor would count in other units
+        part = page(without_blobs(whole)[0], start=at, tokens=tokens)
         meta = CallMeta(ref=ref, flags=flags_of(part.data), **_place(part, number))
         return CallResult(ok=True, data=part.data, meta=meta)
 
@@ -286,7 +281,7 @@ class Gateway:
         tokens = min(call.result_tokens or self._limits.result_tokens, self._limits.result_tokens)
         part = page(slim, start=0, tokens=tokens)
         if has_blobs or not part.last:
-            number = self._results.keep(meaning.data, size=size, ref=meta.ref or "", principal=principal)
+            number = self._results.keep(meaning.data, size=size, ref=meta.ref or "", tokens=tokens, principal=principal)
             status = meta.status
             if status.data == "present":
                 status = status.model_copy(update={"data": "truncated"})

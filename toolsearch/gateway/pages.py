@@ -104,6 +104,7 @@ class _Kept:
     size: int
     until: float
     ref: str
+    tokens: int
 
 
 class Results:
@@ -113,7 +114,7 @@ class Results:
         self._limits, self._clock = limits, clock
         self._kept: OrderedDict[_Owner, OrderedDict[str, _Kept]] = OrderedDict()
 
-    def keep(self, whole: Any, *, size: int, ref: str, principal: Principal) -> str | None:
+    def keep(self, whole: Any, *, size: int, ref: str, tokens: int, principal: Principal) -> str | None:
         """Keep a result and return its number; None where it is too large to be kept."""
         if size > self._limits.kept_bytes:
             return None
@@ -121,21 +122,21 @@ class Results:
         own = self._kept.setdefault(owner, OrderedDict())
         self._kept.move_to_end(owner)
         number = secrets.token_urlsafe(12)
-        own[number] = _Kept(whole, size, self._clock() + self._limits.kept_s, ref)
+        own[number] = _Kept(whole, size, self._clock() + self._limits.kept_s, ref, tokens)
         while sum(kept.size for kept in own.values()) > self._limits.kept_bytes:
             own.popitem(last=False)
         while len(self._kept) > self._limits.kept_principals:
             self._kept.popitem(last=False)
         return number
 
-    def find(self, number: str, *, principal: Principal) -> tuple[Any, str] | None:
-        """Return a kept result of a principal and the tool it is of; None if there is none any more."""
+    def find(self, number: str, *, principal: Principal) -> tuple[Any, str, int] | None:
+        """Return a kept result, the tool it is of and the budget it is cut by; None if it is not kept any more."""
         own = self._kept.get((principal.subject, principal.tenant), OrderedDict())
         kept = own.get(number)
         if kept is None or kept.until < self._clock():
             own.pop(number, None)
             return None
-        return kept.whole, kept.ref
+        return kept.whole, kept.ref, kept.tokens
 
     def sweep(self) -> None:
         """Forget what expired."""
