@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 
-from scratch import HERE, scratch_folder, steady
+from scratch import HERE, block, scratch_folder, shell
 
 INTRODUCTION = """\
 # The life of a contract
@@ -98,13 +97,9 @@ def main() -> None:
         (folder / "files").mkdir()
         environment["TOOLSEARCH_INDEX"] = "tools"
         for prose, commands in STEPS:
-            print(f"{prose}\n\n```console")
-            for command in commands.splitlines():
-                done = subprocess.run(
-                    ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, encoding="utf-8"
-                )
-                print(f"$ {command}\n{steady(done.stdout + done.stderr)}", end="")
-            print("```\n")
+            with block(prose):
+                for command in commands.splitlines():
+                    shell(command, folder, environment)
     print(CLOSING)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -38,6 +40,24 @@ def scratch_folder() -> Iterator[tuple[Path, dict[str, str]]]:
     }
     with tempfile.TemporaryDirectory(prefix="toolsearch-") as folder:
         yield Path(folder), environment
+
+
+@contextmanager
+def block(prose: str, *, kind: str = "console") -> Iterator[None]:
+    """Print some prose, and what is printed in here as a code block."""
+    print(f"{prose}\n\n```{kind}")
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        yield
+    print(f"{printed.getvalue().rstrip()}\n```\n")
+
+
+def shell(command: str, folder: Path, environment: dict[str, str]) -> None:
+    """Run a command and print it with its output."""
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
+    print(f"$ {command}\n{steady(done.stdout + done.stderr)}", end="")
 
 
 def steady(text: str) -> str:

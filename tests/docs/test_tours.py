@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TOURS = {"life_of_a_contract.py": ROOT / "docs" / "tour.md"}
-QUOTED = {"The life of a contract": ROOT / "docs" / "tour.md"}
+TOUR, GATEWAY_TOUR = ROOT / "docs" / "tour.md", ROOT / "docs" / "gateway-tour.md"
+TOURS = {"life_of_a_contract.py": TOUR, "behind_one_mcp_server.py": GATEWAY_TOUR}
+QUOTED = {"The life of a contract": TOUR, "Behind one MCP server": GATEWAY_TOUR}
 
 
 @pytest.mark.extras
