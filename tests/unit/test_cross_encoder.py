@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from toolsearch.embed.cross_encoder import CrossEncoderReranker, squashed
 from toolsearch.embed.onnx import minilm
 from toolsearch.embed.reranking import load_reranker
 from toolsearch.errors import IndexStateError, MissingExtraError, RequestError
+from toolsearch.settings import load_settings
 
 REQUEST = "Where is order A1024?"
 TEXTS = (
@@ -46,6 +48,20 @@ def test_a_name_loads_nothing_until_it_is_asked(monkeypatch: pytest.MonkeyPatch)
         assert not index.search(REQUEST, principal=Principal()).candidates  # nothing to read
         with pytest.raises(MissingExtraError, match=r"pip install 'toolsearch\[st\]'"):
             index.warm()
+
+
+def test_a_server_without_its_reranker_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from toolsearch.serve.run import _opened
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    ToolIndex.create(tmp_path / "index", encoder="hashed").close()
+    server = SimpleNamespace(should_exit=False)
+    settings = load_settings(index=tmp_path / "index", reranker="st:some/model", rerank_top=7)
+    with pytest.raises(MissingExtraError):
+        _opened(settings, server=server)  # type: ignore[arg-type]
+    assert server.should_exit
+    assert settings.search_limits.rerank_top == 7
+    ToolIndex.open(tmp_path / "index").close()  # nobody holds it
 
 
 def test_naming_a_reranker_imports_no_model_library() -> None:

@@ -1,8 +1,7 @@
 """Any cross-encoder that sentence-transformers can load, from a local folder or by hub name. Needs the [st] extra.
 
 The model is loaded when it is first asked, which takes seconds. Pairs are read one at a time, because padding and other
-batch shapes would make the last bits of a number depend on its neighbours. When the network is
-used stands in `hub`.
+batch shapes would make the last bits of a number depend on its neighbours. When the network is used stands in `hub`.
 
 Models differ in what their logits mean: some give 8 to a right answer and -11 to a wrong one, others 1 and -2. So a few
 fixed pairs are read first, and with `floor` and `ceiling` the median logit of unrelated and of right ones,

@@ -61,18 +61,24 @@ def _log_to_stderr(settings: Settings) -> None:
 
 
 def _opened(settings: Settings, *, server: uvicorn.Server) -> ToolIndex:
-    """Open the index; a server without one stops."""
+    """Open the index and load its models; a server without one stops."""
     try:
-        return ToolIndex.open(
+        index = ToolIndex.open(
             settings.index,
             limits=settings.search_limits,
             remember_requests=settings.remember_requests,
             session_limits=settings.session_limits,
             reranker=settings.reranker,
         )
+        try:
+            index.warm()
+        except ToolSearchError:
+            index.close()
+            raise
     except ToolSearchError:
         server.should_exit = True
         raise
+    return index
 
 
 def _server(app: FastAPI, *, settings: Settings) -> uvicorn.Server:
