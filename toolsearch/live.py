@@ -99,14 +99,15 @@ class LiveIndex:
         Raises:
             IndexStateError: If one is there already and `exist_ok` is false.
         """
+        if root is not None and (root / REGISTRY_FILE).exists():
+            if not exist_ok:
+                raise IndexStateError(f"{root} already holds an index; open it, or choose another folder")
+            return cls.open(root, encoder=encoder, read_only=False)
+        # The encoder first: a name that is not known must leave no half-made index behind.
+        model = load_encoder(encoder) if isinstance(encoder, str) else encoder
         if root is not None:
-            if (root / REGISTRY_FILE).exists():
-                if not exist_ok:
-                    raise IndexStateError(f"{root} already holds an index; open it, or choose another folder")
-                return cls.open(root, encoder=encoder, read_only=False)
             root.mkdir(parents=True, exist_ok=True)
         registry = Registry.open(None if root is None else root / REGISTRY_FILE)
-        model = load_encoder(encoder) if isinstance(encoder, str) else encoder
         _remember_encoder(registry, encoder=encoder, model=model)
         registry.set_rules(rules.model_dump_json(), at=_now())
         live = cls(root=root, registry=registry, encoder=model, state=_empty_state(model, rules=rules))

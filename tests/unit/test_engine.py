@@ -74,6 +74,13 @@ def test_an_index_is_created_once(tmp_path: Path) -> None:
         assert index.rules == PUBLIC
 
 
+def test_an_unknown_encoder_leaves_no_index_behind(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="no encoder 'nope'"):
+        ToolIndex.create(tmp_path / "i", encoder="nope")
+    with ToolIndex.create(tmp_path / "i", encoder="hashed") as index:
+        assert index.status().tools == 0
+
+
 def test_what_was_written_is_there_again(tmp_path: Path) -> None:
     with ToolIndex.create(tmp_path, rules=PUBLIC, encoder="hashed") as index:
         index.add([ORDERS, WEATHER])
