@@ -63,7 +63,7 @@ def report(tables: Sequence[Table], *, prices: Prices, seed: int, turns: int, en
         "grows with every topic, so it costs what the conversation has needed so far; *all tools* costs the catalogue.",
         "",
         "*Deferred*: definitions are loaded at the end of the conversation, after a search by the model; here the "
-        "model searches on every turn, which is one call of the model more each, the most it can cost.",
+        "model searches on every turn, which is one call of the model more each.",
     ]
     for table in tables:
         lines += ["", f"## {table.catalogue}: {table.visible:,} visible tools", "", *_rows(table, prices=prices)]
