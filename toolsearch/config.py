@@ -149,6 +149,7 @@ class SearchLimits:
         examples: Whether example requests of the contracts vote for their tools.
         past: Whether past requests vote for the tools that served them.
         names: Whether a tool that the request names always surfaces.
+        helpers: Whether tools that find a missing input of a better tool are put forward.
         lexical_backend: Who scores words: our postings, or the package rank-bm25 over the same tokens (extra [bm25]),
             which gives the same order and is slow: the reference to compare with.
     """
@@ -163,11 +164,12 @@ class SearchLimits:
     rerank_top: int = 20
     boundary_strength: float = 0.6
     effect_penalty: float = 0.1
-    domain_tie: float = 0.02
+    domain_tie: float = 0.0
     clauses: bool = True
     examples: bool = True
     past: bool = True
     names: bool = True
+    helpers: bool = True
     lexical_backend: Literal["postings", "rank-bm25"] = "postings"
 
     def floor(self, *, by_meaning: bool) -> float:
