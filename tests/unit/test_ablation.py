@@ -151,16 +151,16 @@ def test_cases(tmp_path: Path) -> None:
     found = ablate_cases(scene, load_cases(tmp_path / "t.yaml"), split="dev")
     assert found.usual["passed"] == 1.0
     lost = found.cell("no example lane", "passed")
-    assert lost.gain.n == 4  # words alone still find it: the example is lexical text as well
+    assert lost.gain.n == 4  # words alone still find it, and are not sure of it
     alone = found.cell("only lexical", "passed")
     assert alone.value == 1.0
     (standing,) = [one for one in standings([found]) if one.part == "example lane"]
     assert not standing.harms
     page = ablation_markdown([found])
-    assert "| example lane | +0.000 |" in page
+    assert "| example lane | **+1.000** |" in page
     assert "reliability" in page.split("nowhere")[1]
     result = ablation_result(found)
-    assert result.metrics["no example lane"]["passed gain"].mean == 0.0
+    assert result.metrics["no example lane"]["passed gain"].mean == 1.0
     assert "all" not in result.metrics  # so that it stands in no table of systems
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from toolsearch import Principal, SearchRequest, ToolContract, ToolIndex
+from toolsearch.config import SearchLimits
 from toolsearch.explain import ReasonCode
 from toolsearch.index.docset import DocSet
 from toolsearch.index.finders import finder_of, wanted_entity
@@ -125,3 +126,11 @@ def test_declared_producers_come_before_names() -> None:
     index = index_of(CREDITS, SEARCH, declared)
     reasons = index.explain("cast and crew of a movie", ref="other/catalogue", principal=ANYONE).reasons
     assert ReasonCode.SUPPLIES_INPUT in [reason.code for reason in reasons]
+
+
+def test_helpers_can_be_left_out() -> None:
+    index = index_of(CREDITS, SEARCH, *OTHERS)
+    plain = index.with_limits(SearchLimits(helpers=False))
+    scores = plain.rank("cast and crew of a movie", principal=ANYONE)
+    assert [score for _, score in scores] == sorted((score for _, score in scores), reverse=True)
+    assert dict(scores) == dict(index.rank("cast and crew of a movie", principal=ANYONE))

@@ -88,6 +88,8 @@ def _mechanisms() -> list[Variant]:
         Variant(part="effect penalty", alone=False, limits={"effect_penalty": 0.0}),
         Variant(part="clauses", alone=False, limits={"clauses": False}),
         Variant(part="exact names", alone=False, limits={"names": False}),
+        Variant(part="helper tools", alone=False, limits={"helpers": False}),
+        Variant(part="bank of requests without a tool", alone=False, limits={"min_confidence": 0.0}),
     ]
 
 

@@ -160,6 +160,8 @@ def neighbours(pool: Sequence[int], *, hits: Mapping[int, Boundary], situation: 
 
 def helpers(pool: Sequence[int], *, situation: Situation) -> dict[int, Help]:
     """Return DocId -> what it finds for one of the best documents, of the recalled documents that help one."""
+    if not situation.limits.helpers:
+        return {}
     total = situation.relevance.total
     best = sorted(pool, key=lambda doc_id: (-total[situation.column(doc_id)], doc_id))[:NEEDERS]
     missing = {}
