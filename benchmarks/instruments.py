@@ -56,6 +56,14 @@ INSTRUMENTS = (
         quick=("--out", "{out}", "--limit", "30", "--only", "starter", "--only", "gtc_k8s"),
     ),
     Instrument(
+        name="fusion",
+        module="benchmarks.fusion",
+        about="the fused ranking against reciprocal rank fusion of its lanes",
+        needs="azure_mcp_2025",
+        full=("--out", "{out}"),
+        quick=("--out", "{out}"),
+    ),
+    Instrument(
         name="latency",
         module="benchmarks.latency.__main__",
         about="time by stage, memory, building",
