@@ -2,8 +2,8 @@
 
 python -m benchmarks.fusion --data DIR       after `make bench`: reads its run files, writes benchmarks/FUSION.md
 
-RRF adds 1 / (60 + rank) over the lists of the lanes (Cormack, Clarke and Büttcher, SIGIR 2009): what most hybrid searches
-do.
+RRF adds 1 / (60 + rank) over the lists of the lanes (Cormack, Clarke and Büttcher, SIGIR 2009): what most searches that
+have several do.
 """
 
 from __future__ import annotations
