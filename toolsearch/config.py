@@ -143,8 +143,8 @@ class SearchLimits:
         rerank_top: Documents, best first, that a reranker reads; 0 = none.
         boundary_strength: Largest share of the score a negative boundary takes away, 0..1; 0 = none is looked for.
         effect_penalty: Share of the score a writing tool loses when the request only asks to look, 0..1.
-        domain_tie: How much less relevant than the best tool, as a share of its relevance, the best one of another domain
-            may be for the answer to ask which domain is meant; 0 = never asked.
+        domain_tie: How much less relevant than the best tool, as a share of its relevance, the best one of another
+            domain may be for the answer to ask which domain is meant; 0 = never asked.
         clauses: Whether the steps of a request are also searched one by one.
         examples: Whether example requests of the contracts vote for their tools.
         past: Whether past requests vote for the tools that served them.

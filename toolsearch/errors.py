@@ -126,7 +126,7 @@ class PolicyError(ToolSearchError):
 
 
 class ModelRefused(ToolSearchError):
-    """A learnt model is not installed: the log is too small, it does not win on the hold-out, or the encoder differs."""
+    """A learnt model is not installed: too small a log, no win on the hold-out, or another encoder."""
 
     code = "model_refused"
     status = 409

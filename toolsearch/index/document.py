@@ -210,5 +210,5 @@ def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts without what nobody sees and without surrounding white space, empty and repeated ones dropped."""
+    """Return the texts without invisible characters and surrounding space; empty and repeated ones are dropped."""
     return tuple(dict.fromkeys(text for raw in texts if (text := strip_invisible(raw).strip())))
