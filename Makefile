@@ -76,7 +76,7 @@ lint: $(VENV)/.lint ## Check style and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.lint ## Check types
+types: $(VENV)/.all ## Check types, those of every extra included
 	$(BIN)/mypy
 
 docs: $(VENV)/.test ## Run the checks of README and docs
