@@ -20,7 +20,7 @@ from toolsearch.rank.evidence import Situation, boundaries, gather
 from toolsearch.rank.helpers import NEEDERS, Help, find_helpers
 from toolsearch.rank.intent import Intent
 from toolsearch.rank.readiness import assess
-from toolsearch.rank.recall import Lanes, NameTokens, Probe, Recalled, Relevance, recall, relevance
+from toolsearch.rank.recall import Lanes, NameTokens, Probe, Recalled, Relevance, measure, recall, relevance
 from toolsearch.rank.rerank import Scored, rerank
 
 HAN_LIMIT = 0.3
@@ -99,7 +99,7 @@ def retrieve(
     adjacent: Callable[[int], Sequence[int]],
     names: NameTokens,
 ) -> tuple[Recalled, Relevance]:
-    """Recall, and recall once more with the neighbours of the best documents if the lanes missed any.
+    """Recall, and measure once more with the neighbours of the best documents if the lanes missed any.
 
     Args:
         probes: The request, then its clauses.
@@ -111,9 +111,10 @@ def retrieve(
         adjacent: DocId -> DocIds its contract names as adjacent, of any visibility.
         names: DocId -> the tokens of a tool's name.
     """
+    lists = recall(probes, lanes=lanes, docs=docs, depth=depth)
 
     def once(named: Sequence[int]) -> tuple[Recalled, Relevance]:
-        recalled = recall(probes, lanes=lanes, docs=docs, depth=depth, names=names, also=named)
+        recalled = measure(lists, lanes=lanes, docs=docs, names=names, also=named)
         return recalled, relevance(recalled, encoder=lanes.encoder, weights=weights)
 
     recalled, found = once(also)

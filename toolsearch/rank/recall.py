@@ -111,15 +111,28 @@ class Recalled:
         return np.asarray(~np.isnan(self.contract_cosines).any(axis=1), dtype=np.bool_)
 
 
-def recall(
-    probes: Sequence[Probe],
-    *,
-    lanes: Lanes,
-    docs: DocSet,
-    depth: int,
-    names: NameTokens,
-    also: Sequence[int] = (),
-) -> Recalled:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lists:
+    """What each lane brought for each probe, from `recall`.
+
+    Attributes:
+        turned: The probes as they are compared with contracts, under a learnt map.
+        words: float64[n_docs] shares a probe; None where the lexical lane abstains.
+        contracts: Nearest contracts a probe, None where the lane abstains; `examples` likewise.
+        votes: Of past requests a probe.
+        doc_ids: int64[n], all that was brought, ascending.
+    """
+
+    probes: Sequence[Probe]
+    turned: Sequence[Probe]
+    words: Sequence[NDArray[np.float64] | None]
+    contracts: Sequence[VectorHits | None]
+    examples: Sequence[VectorHits | None]
+    votes: Sequence[Votes | None]
+    doc_ids: NDArray[np.int64]
+
+
+def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int) -> Lists:
     """Search every lane for every probe.
 
     Args:
@@ -127,33 +140,54 @@ def recall(
         lanes: The vector lanes of one snapshot.
         docs: The documents that may be touched; nothing outside is scored.
         depth: Documents each lane may bring for each probe.
-        names: DocId -> the tokens of a tool's name.
-        also: DocIds to score whatever the lanes say (named tools); those outside `docs` are dropped.
     """
-    dense = [_lexical(probe) for probe in probes]
+    words = [_lexical(probe) for probe in probes]
     turned = [lanes.turned(probe) for probe in probes]
-    by_contract = [_nearest(lanes.contracts, probe, docs=docs, depth=depth) for probe in turned]
-    by_example = [_nearest(lanes.examples, probe, docs=docs, depth=depth) for probe in probes]
+    contracts = [_nearest(lanes.contracts, probe, docs=docs, depth=depth) for probe in turned]
+    examples = [_nearest(lanes.examples, probe, docs=docs, depth=depth) for probe in probes]
     votes = [_votes(lanes.past, probe, docs=docs) for probe in probes]
-    found = [np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)]
-    found += [_best(shares, docs=docs, depth=depth) for shares in dense if shares is not None]
-    found += [hits.doc_ids.astype(np.int64) for hits in (*by_contract, *by_example) if hits is not None]
+    found = [np.zeros(0, dtype=np.int64)]
+    found += [_best(shares, docs=docs, depth=depth) for shares in words if shares is not None]
+    found += [hits.doc_ids.astype(np.int64) for hits in (*contracts, *examples) if hits is not None]
     found += [_most_voted(vote, depth=depth) for vote in votes if vote is not None]
-    doc_ids = np.unique(np.concatenate(found))
-    shape = (len(probes), doc_ids.size)
+    return Lists(
+        probes=probes,
+        turned=turned,
+        words=words,
+        contracts=contracts,
+        examples=examples,
+        votes=votes,
+        doc_ids=np.unique(np.concatenate(found)),
+    )
+
+
+def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, names: NameTokens, also: Sequence[int] = ()) -> Recalled:
+    """Return the numbers of every lane for every document that any lane brought.
+
+    Args:
+        lists: What the lanes brought.
+        lanes: The same as for `recall`, and so are the documents.
+        docs: The documents that may be touched.
+        names: DocId -> the tokens of a tool's name.
+        also: DocIds to score whatever the lanes say (named tools, neighbours); those outside `docs` are dropped.
+    """
+    added = np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)
+    doc_ids = np.union1d(lists.doc_ids, added)
+    shape = (len(lists.probes), doc_ids.size)
     lexical, contracts, examples = np.full(shape, -1.0), np.full(shape, np.nan), np.full(shape, np.nan)
     past, sources = np.zeros(shape), np.zeros(shape, dtype=np.int64)
-    for row, (probe, shares) in enumerate(zip(probes, dense, strict=True)):
+    for row, (probe, shares) in enumerate(zip(lists.probes, lists.words, strict=True)):
         if shares is not None:
             lexical[row] = shares[doc_ids]
-        if probe.vector is not None and (aimed := turned[row].vector) is not None:
-            measured = _cosines(lanes.contracts, aimed, doc_ids=doc_ids, known=by_contract[row])
+        if probe.vector is not None and (aimed := lists.turned[row].vector) is not None:
+            measured = _cosines(lanes.contracts, aimed, doc_ids=doc_ids, known=lists.contracts[row])
             contracts[row] = lanes.levelled(measured)
-            examples[row] = _cosines(lanes.examples, probe.vector, doc_ids=doc_ids, known=by_example[row])
-        if (vote := votes[row]) is not None:
+            examples[row] = _cosines(lanes.examples, probe.vector, doc_ids=doc_ids, known=lists.examples[row])
+        if (vote := lists.votes[row]) is not None:
             _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)
             past[row, at], sources[row, at] = vote.values[given], vote.sources[given]
-    return Recalled(doc_ids, lexical, _named(probes, doc_ids, names=names), contracts, examples, past, sources)
+    named = _named(lists.probes, doc_ids, names=names)
+    return Recalled(doc_ids, lexical, named, contracts, examples, past, sources)
 
 
 def _named(probes: Sequence[Probe], doc_ids: NDArray[np.int64], *, names: NameTokens) -> NDArray[np.float64]:
