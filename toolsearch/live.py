@@ -243,12 +243,13 @@ class LiveIndex:
     def _complete(self, *, progress: Progress | None) -> None:
         """Embed what has no vector yet, then swap in the whole state and write it down."""
         self._embed(self.state.snapshot.pending_texts(), progress=progress)
+        if self.root is not None:
+            _ = self.no_tool  # with the first snapshot, so that no search has to wait for it
         with self._writing:
             snapshot = self.state.snapshot
             if not snapshot.vectors_ready:
                 self._swap(snapshot.contracts, generation=snapshot.generation, embed=self._embed)
             if self.root is not None and self._written != self.state.snapshot.generation:
-                _ = self.no_tool  # with the first snapshot, so that no search has to wait for it
                 write_snapshot(self.state.snapshot, self.root)
                 self._written = self.state.snapshot.generation
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from toolsearch.contract import ToolContract
 
-_TYPE_KEYS = ("type", "enum", "const", "anyOf", "oneOf", "allOf")
-
 
 def full_schema(contract: ToolContract) -> dict[str, Any]:
     """Return the JSON Schema of the input: the contract's, with the meaning of parameters it leaves unexplained."""

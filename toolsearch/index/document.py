@@ -59,11 +59,11 @@ class ToolDocument:
 
 def tool_document(contract: ToolContract) -> ToolDocument:
     """Return the texts of a contract that search reads. Depends on the contract alone."""
-    positive = _positive_text(contract)
+    fields, positive = field_texts(contract), _positive_text(contract)
     return ToolDocument(
-        fields=field_texts(contract),
+        fields=fields,
         positive_text=positive,
-        views=_views(contract, positive=positive),
+        views=_views(_spoken(contract.identity.name), positive=positive, returns=fields.get("returns", "")),
         examples=_distinct(contract.capability.examples),
         negatives=negative_sentences(contract),
     )
@@ -117,9 +117,8 @@ def _positive_text(contract: ToolContract) -> str:
     return text if identity.server == LOCAL_SERVER else f"{_spoken(identity.server)}: {text}"
 
 
-def _views(contract: ToolContract, *, positive: str) -> tuple[tuple[str, float], ...]:
+def _views(name: str, *, positive: str, returns: str) -> tuple[tuple[str, float], ...]:
     """Return the views of a document that it has, with their weights."""
-    name, returns = _spoken(contract.identity.name), _returns_text(contract)
     texts = {"positive": positive, "returns": f"{name}: {returns}" if returns else "", "name": name}
     return tuple((text, VIEW_WEIGHTS[view]) for view, text in texts.items() if text)
 

@@ -14,9 +14,6 @@ from toolsearch.index.columns import Columns
 from toolsearch.index.docset import DocSet
 from toolsearch.index.finders import wanted_entity
 
-NEEDERS = 3
-"""Only the best tools may ask for helpers."""
-
 MAX_HELPERS = 3
 """Helpers for one missing input."""
 
@@ -52,7 +49,7 @@ def find_helpers(
         docs: The visible documents; no other is a helper.
     """
     found: dict[int, Help] = {}
-    for needer in needers[:NEEDERS]:
+    for needer in needers:
         for parameter in missing.get(needer, ()):
             for helper, strength in _finders(needer, parameter, columns=columns, docs=docs):
                 text = f"finds {parameter}, which {columns.refs[needer]} needs"

@@ -17,7 +17,7 @@ from toolsearch.index.names import NameIndex
 from toolsearch.query import Mode, SignalName
 from toolsearch.rank.boundary import Boundary
 from toolsearch.rank.evidence import Situation, boundaries, gather
-from toolsearch.rank.helpers import NEEDERS, Help, find_helpers
+from toolsearch.rank.helpers import Help, find_helpers
 from toolsearch.rank.intent import Intent
 from toolsearch.rank.readiness import assess
 from toolsearch.rank.recall import Lanes, NameTokens, Probe, Recalled, Relevance, measure, recall, relevance
@@ -28,6 +28,9 @@ HAN_LIMIT = 0.3
 
 NAMED_RELEVANCE = {"exact": 0.95, "alias": 0.85, "prefix": 0.75}
 """Least relevance of a tool that the request names."""
+
+NEEDERS = 3
+"""Only the best tools may ask for helpers."""
 
 NEIGHBOUR_SOURCES = 5
 """Only the best documents may point at their neighbours."""
@@ -136,19 +139,18 @@ def choose_pool(
     return sorted(chosen)
 
 
-def neighbours(pool: Sequence[int], *, hits: Mapping[int, Boundary], situation: Situation) -> dict[int, Why]:
+def neighbours(best: Sequence[int], *, hits: Mapping[int, Boundary], situation: Situation) -> dict[int, Why]:
     """Return DocId -> reason of recalled neighbours that the best documents point at.
 
     A document points at its adjacent tools when the request runs into one of its negative boundaries.
 
     Args:
-        pool: Documents that will be scored.
+        best: Documents that will be scored, the most relevant first.
         hits: DocId -> the boundary the request runs into.
         situation: The request against the view.
     """
     found: dict[int, Why] = {}
-    ranked = sorted(pool, key=lambda doc_id: (-situation.relevance.total[situation.column(doc_id)], doc_id))
-    for doc_id in ranked[:NEIGHBOUR_SOURCES]:
+    for doc_id in best[:NEIGHBOUR_SOURCES]:
         if doc_id not in hits:
             continue
         for name, when in situation.contracts[doc_id].selection.adjacent_tools.items():
@@ -159,18 +161,22 @@ def neighbours(pool: Sequence[int], *, hits: Mapping[int, Boundary], situation: 
     return found
 
 
-def helpers(pool: Sequence[int], *, situation: Situation) -> dict[int, Help]:
-    """Return DocId -> what it finds for one of the best documents, of the recalled documents that help one."""
+def helpers(best: Sequence[int], *, situation: Situation) -> dict[int, Help]:
+    """Return DocId -> what it finds for one of the best documents, of the recalled documents that help one.
+
+    Args:
+        best: Documents that will be scored, the most relevant first.
+        situation: The request against the view.
+    """
     if not situation.limits.helpers:
         return {}
-    total = situation.relevance.total
-    best = sorted(pool, key=lambda doc_id: (-total[situation.column(doc_id)], doc_id))[:NEEDERS]
+    needers = best[:NEEDERS]
     missing = {}
-    for doc_id in best:
+    for doc_id in needers:
         fields = situation.features[doc_id].inputs
         state = assess(fields, facts=situation.facts, given=situation.given, producers=situation.producers)
         missing[doc_id] = [item.field for item in state.missing if not item.forbidden]
-    found = find_helpers(best, missing=missing, columns=situation.columns, docs=situation.docs)
+    found = find_helpers(needers, missing=missing, columns=situation.columns, docs=situation.docs)
     return {doc_id: help for doc_id, help in found.items() if situation.recalled_at(doc_id)}
 
 
@@ -190,8 +196,10 @@ def score_pool(
     named = (*situation.named, *also)
     chosen = choose_pool(situation.recalled, situation.relevance, size=size, named=named, clauses=clauses)
     hits = boundaries(chosen, situation=situation)
-    pointed = neighbours(chosen, hits=hits, situation=situation)
-    helping = helpers(chosen, situation=situation)
+    total = situation.relevance.total
+    best = sorted(chosen, key=lambda doc_id: (-total[situation.column(doc_id)], doc_id))
+    pointed = neighbours(best, hits=hits, situation=situation)
+    helping = helpers(best, situation=situation)
     late = sorted({*pointed, *helping} - set(chosen))
     hits |= boundaries(late, situation=situation)
     return rerank(
