@@ -157,7 +157,7 @@ class ToolIndex(Upkeep):
                 lexical=self._lexical(state),
                 docs=docs,
                 encoder=state.encoder,
-                encode=self._live.encoder.encode_queries if view.vectors_ready else None,
+                encode=self._live.encoder.encode_request if view.vectors_ready else None,
             )
             if probes[0].words is not None and probes[0].vector is not None:
                 weights["lexical"] *= probes[0].words.known  # the lane counts for what it can know of the request
@@ -170,7 +170,6 @@ class ToolIndex(Upkeep):
                 weights=weights,
                 also=(*named, *also),
                 adjacent=lambda doc_id: (*state.adjacent(doc_id), *state.helpers(doc_id, docs=docs)),
-                names=lambda doc_id: state.features[doc_id].name,
             )
         with watch.time("rerank"):
             situation = Situation(

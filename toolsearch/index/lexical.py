@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -87,11 +87,13 @@ class BoundTerms:
     Attributes:
         scores: float64[n_docs], BM25; 0 outside the DocSet and where no token was found.
         shares: float64[n_docs] in [0, 1]: the score as a share of the most this request could score.
+        named: float64[n_docs] in [0, 1]: the share of the distinct tokens of a tool's name that the request says.
         idf: Distinct token -> idf among the visible documents.
     """
 
     scores: NDArray[np.float64]
     shares: NDArray[np.float64]
+    named: NDArray[np.float64]
     idf: Mapping[str, float]
     _terms: tuple[_WeightedTerm, ...]
     _parts: tuple[NDArray[np.float64], ...]
@@ -165,6 +167,17 @@ class LexicalIndex:
 
     parameters: Bm25Parameters
     postings: Postings
+    _name_bit: np.uint16 = field(init=False, repr=False)
+    _name_sizes: NDArray[np.float64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Count the distinct tokens of each name: float64[n_docs], 1 for a name without any."""
+        fields = list(self.parameters.fields)
+        bit = np.uint16(1 << fields.index("name") if "name" in fields else 0)
+        holders = self.postings.docs[(self.postings.fields & bit) > 0]
+        sizes = np.maximum(np.bincount(holders, minlength=self.n_docs), 1).astype(np.float64)
+        object.__setattr__(self, "_name_bit", bit)
+        object.__setattr__(self, "_name_sizes", sizes)
 
     @property
     def n_docs(self) -> int:
@@ -189,6 +202,7 @@ class LexicalIndex:
         return BoundTerms(
             scores=scores,
             shares=np.minimum(scores / limit, 1.0) if limit else scores,
+            named=self._named(weighted),
             idf={term.term: term.idf for term in weighted},
             _terms=tuple(weighted),
             _parts=parts,
@@ -255,6 +269,13 @@ class LexicalIndex:
     def _average_length(self, docs: DocSet) -> float:
         total = float(self.postings.lengths[docs.ids].sum())
         return total / docs.count if total else 1.0
+
+    def _named(self, weighted: Sequence[_WeightedTerm]) -> NDArray[np.float64]:
+        """Return float64[n_docs], the share of each name that the tokens say."""
+        said = np.zeros(self.n_docs, dtype=np.float64)
+        for term in weighted:
+            said[term.docs[(term.fields & self._name_bit) > 0]] += 1.0
+        return said / self._name_sizes
 
     def _contributions(self, term: _WeightedTerm, *, average: float) -> NDArray[np.float64]:
         return term.idf * saturation(

@@ -108,14 +108,30 @@ class VectorIndex:
             RequestError: If the query is not a unit vector, or `depth` is negative.
             IndexStateError: If `docs` is of a smaller snapshot than this index.
         """
-        fixed = self._fixed_query(query)
+        return self.search_all(np.asarray(query, dtype=np.float32)[np.newaxis], docs=docs, depth=depth)[0]
+
+    def search_all(self, queries: NDArray[np.float32], *, docs: DocSet, depth: int) -> list[VectorHits]:
+        """Return what `search` returns for each of several queries; the rows are scanned in one call.
+
+        Args:
+            queries: float32[n, dim], unit rows.
+            docs: The documents that may be looked at.
+            depth: Most documents to return for each, >= 0.
+
+        Raises:
+            EncoderMismatch: As `search`; and so do RequestError and IndexStateError.
+        """
+        fixed = [self._fixed_query(query) for query in queries]
         if depth < 0:
             raise RequestError(f"depth is {depth}; it must be 0 or more", field="depth")
         allowed = self._allowed_rows(docs)
         if depth == 0 or not allowed.any():
-            return self._best(np.zeros(0, dtype=np.int64), fixed, depth=0)
-        row_ids = self._candidates(fixed, np.asarray(query, dtype=np.float32), allowed, depth=depth)
-        return self._best(row_ids, fixed, depth=depth)
+            return [self._best(np.zeros(0, dtype=np.int64), query, depth=0) for query in fixed]
+        first = self._scan.nearest(queries, allowed=allowed, count=depth + _MARGIN)
+        return [
+            self._best(self._candidates(exact, query, allowed, depth=depth, first=found), exact, depth=depth)
+            for exact, query, found in zip(fixed, queries, first, strict=True)
+        ]
 
     def within(
         self, query: NDArray[np.float32], *, docs: DocSet, least: float
@@ -249,14 +265,17 @@ class VectorIndex:
         allowed: NDArray[np.bool_],
         *,
         depth: int,
+        first: tuple[NDArray[np.int64], float],
     ) -> NDArray[np.int64]:
-        """Return permitted rows among which are all that an exact scan could put in the answer."""
+        """Return permitted rows among which are all that an exact scan could put in the answer.
+
+        `first` is what the scan says of the nearest `depth + _MARGIN` rows.
+        """
         total = int(np.count_nonzero(allowed))
         # A float32 product of unit vectors errs by dim * 2**-24 at most; as much again covers fixed point.
         error = self.dim * 2.0**-23
-        wanted = depth + _MARGIN
+        wanted, (row_ids, lowest) = depth + _MARGIN, first
         while wanted < total:
-            row_ids, lowest = self._scan.nearest(query, allowed=allowed, count=wanted)
             best = self._best(row_ids, fixed, depth=depth)
             # At -1 scores are clipped and ties reach below any threshold: take all rows.
             if best.doc_ids.size == depth and best.cosines[-1] > -1.0:
@@ -267,6 +286,7 @@ class VectorIndex:
                 return self._scan.above(query, allowed=allowed, threshold=cut - 2 * error)
             # A few owners hold most of these rows.
             wanted *= 4
+            row_ids, lowest = self._scan.nearest(query[np.newaxis], allowed=allowed, count=wanted)[0]
         return np.flatnonzero(allowed)
 
     def _best(self, row_ids: NDArray[np.int64], fixed: NDArray[np.float64], *, depth: int) -> VectorHits:
@@ -318,13 +338,16 @@ class _FlatScan:
         self._index: Any = None
 
     def nearest(
-        self, query: NDArray[np.float32], *, allowed: NDArray[np.bool_], count: int
-    ) -> tuple[NDArray[np.int64], float]:
-        """Return up to `count` permitted rows, and a score that no other permitted row exceeds."""
+        self, queries: NDArray[np.float32], *, allowed: NDArray[np.bool_], count: int
+    ) -> list[tuple[NDArray[np.int64], float]]:
+        """Return for each query up to `count` permitted rows, and a score that no other permitted row exceeds."""
         packed = np.packbits(allowed, bitorder="little")  # the selector holds a bare pointer to it
-        scores, found = self._flat().search(query[np.newaxis], count, params=_only(packed))
-        real = found[0] >= 0  # short answers are padded with -1
-        return found[0][real].astype(np.int64), float(scores[0][real].min(initial=np.inf))
+        scores, found = self._flat().search(queries, count, params=_only(packed))
+        real = found >= 0  # short answers are padded with -1
+        return [
+            (row[known].astype(np.int64), float(score[known].min(initial=np.inf)))
+            for row, score, known in zip(found, scores, real, strict=True)
+        ]
 
     def above(self, query: NDArray[np.float32], *, allowed: NDArray[np.bool_], threshold: float) -> NDArray[np.int64]:
         """Return every permitted row whose score is above the threshold."""

@@ -32,11 +32,6 @@ class Features:
         return input_fields(self._contract)
 
     @cached_property
-    def name(self) -> frozenset[str]:
-        """Return the tokens of its name."""
-        return frozenset(analyze(self._contract.identity.name))
-
-    @cached_property
     def positive(self) -> frozenset[str]:
         """Return the tokens of its positive text."""
         return frozenset(token for text in self._fields.values() for token in analyze(text))

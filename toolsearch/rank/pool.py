@@ -20,7 +20,7 @@ from toolsearch.rank.evidence import Situation, boundaries, gather
 from toolsearch.rank.helpers import Help, find_helpers
 from toolsearch.rank.intent import Intent
 from toolsearch.rank.readiness import assess
-from toolsearch.rank.recall import Lanes, NameTokens, Probe, Recalled, Relevance, measure, recall, relevance
+from toolsearch.rank.recall import Lanes, Probe, Recalled, Relevance, measure, recall, relevance
 from toolsearch.rank.rerank import Scored, rerank
 
 HAN_LIMIT = 0.3
@@ -35,7 +35,7 @@ NEEDERS = 3
 NEIGHBOUR_SOURCES = 5
 """Only the best documents may point at their neighbours."""
 
-Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+Encode = Callable[[str, Sequence[str]], NDArray[np.float32]]
 
 
 def reads(text: str, *, encoder: EncoderInfo) -> bool:
@@ -55,7 +55,7 @@ def make_probes(
     encoder: EncoderInfo,
     encode: Encode | None,
 ) -> tuple[Probe, ...]:
-    """Return the request and its clauses, tokenised and encoded; all texts are encoded in one call.
+    """Return the request and its clauses, tokenised and encoded, in one call of the encoder.
 
     Args:
         text: The request.
@@ -64,13 +64,15 @@ def make_probes(
         lexical: Binds words to `docs` and scores them.
         docs: The visible documents.
         encoder: Decides which texts the vector lane abstains from.
-        encode: Texts -> float32[n, dim]; not called when the lane abstains from all of them. None = no vectors yet.
+        encode: A text and its parts -> float32[1 + n, dim]; not called when the lane abstains from all of them. None = no vectors yet.
     """
     texts = (text, *intent.clauses)
     vectors: dict[int, NDArray[np.float32]] = {}
     if encode is not None and mode is not Mode.LEXICAL:
         wanted = [at for at, part in enumerate(texts) if mode is Mode.VECTOR or reads(part, encoder=encoder)]
-        vectors = dict(zip(wanted, encode([texts[at] for at in wanted]), strict=True)) if wanted else {}
+        if wanted:
+            first, *others = (texts[at] for at in wanted)
+            vectors = dict(zip(wanted, encode(first, others), strict=True))
     return tuple(
         Probe(
             text=part,
@@ -100,7 +102,6 @@ def retrieve(
     weights: Mapping[SignalName, float],
     also: Sequence[int],
     adjacent: Callable[[int], Sequence[int]],
-    names: NameTokens,
 ) -> tuple[Recalled, Relevance]:
     """Recall, and measure once more with the neighbours of the best documents if the lanes missed any.
 
@@ -112,12 +113,11 @@ def retrieve(
         weights: Of all signals.
         also: DocIds to score in any case.
         adjacent: DocId -> DocIds its contract names as adjacent, of any visibility.
-        names: DocId -> the tokens of a tool's name.
     """
     lists = recall(probes, lanes=lanes, docs=docs, depth=depth)
 
     def once(named: Sequence[int]) -> tuple[Recalled, Relevance]:
-        recalled = measure(lists, lanes=lanes, docs=docs, names=names, also=named)
+        recalled = measure(lists, lanes=lanes, docs=docs, also=named)
         return recalled, relevance(recalled, encoder=lanes.encoder, weights=weights)
 
     recalled, found = once(also)

@@ -8,7 +8,7 @@ tool's number only through lexical statistics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,10 +26,6 @@ from toolsearch.rank.tuned import QueryMap
 
 NAME_SHARE = 0.1
 """Part of the lexical signal that says how much of the tool's name stands in the request."""
-
-NameTokens = Callable[[int], frozenset[str]]
-"""DocId -> the tokens of a tool's name."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:
@@ -143,8 +139,8 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int) -
     """
     words = [_lexical(probe) for probe in probes]
     turned = [lanes.turned(probe) for probe in probes]
-    contracts = [_nearest(lanes.contracts, probe, docs=docs, depth=depth) for probe in turned]
-    examples = [_nearest(lanes.examples, probe, docs=docs, depth=depth) for probe in probes]
+    contracts = _nearest(lanes.contracts, turned, docs=docs, depth=depth)
+    examples = _nearest(lanes.examples, probes, docs=docs, depth=depth)
     votes = [_votes(lanes.past, probe, docs=docs) for probe in probes]
     found = [np.zeros(0, dtype=np.int64)]
     found += [_best(shares, docs=docs, depth=depth) for shares in words if shares is not None]
@@ -161,14 +157,13 @@ def recall(probes: Sequence[Probe], *, lanes: Lanes, docs: DocSet, depth: int) -
     )
 
 
-def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, names: NameTokens, also: Sequence[int] = ()) -> Recalled:
+def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, also: Sequence[int] = ()) -> Recalled:
     """Return the numbers of every lane for every document that any lane brought.
 
     Args:
         lists: What the lanes brought.
         lanes: The same as for `recall`, and so are the documents.
         docs: The documents that may be touched.
-        names: DocId -> the tokens of a tool's name.
         also: DocIds to score whatever the lanes say (named tools, neighbours); those outside `docs` are dropped.
     """
     added = np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)
@@ -176,9 +171,12 @@ def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, names: NameTokens, also
     shape = (len(lists.probes), doc_ids.size)
     lexical, contracts, examples = np.full(shape, -1.0), np.full(shape, np.nan), np.full(shape, np.nan)
     past, sources = np.zeros(shape), np.zeros(shape, dtype=np.int64)
+    named = np.zeros(shape)
     for row, (probe, shares) in enumerate(zip(lists.probes, lists.words, strict=True)):
         if shares is not None:
             lexical[row] = shares[doc_ids]
+        if probe.words is not None:
+            named[row] = probe.words.named[doc_ids]
         if probe.vector is not None and (aimed := lists.turned[row].vector) is not None:
             measured = _cosines(lanes.contracts, aimed, doc_ids=doc_ids, known=lists.contracts[row])
             contracts[row] = lanes.levelled(measured)
@@ -186,32 +184,18 @@ def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, names: NameTokens, also
         if (vote := lists.votes[row]) is not None:
             _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)
             past[row, at], sources[row, at] = vote.values[given], vote.sources[given]
-    named = _named(lists.probes, doc_ids, names=names)
     return Recalled(doc_ids, lexical, named, contracts, examples, past, sources)
 
 
-def _named(probes: Sequence[Probe], doc_ids: NDArray[np.int64], *, names: NameTokens) -> NDArray[np.float64]:
-    """Return float64[p, n], the share of each name that a probe says."""
-    holders: dict[str, list[int]] = {}
-    sizes = np.ones(doc_ids.size, dtype=np.float64)
-    for at, doc_id in enumerate(doc_ids.tolist()):
-        tokens = names(doc_id)
-        sizes[at] = len(tokens) or 1.0
-        for token in tokens:
-            holders.setdefault(token, []).append(at)
-    said = np.zeros((len(probes), doc_ids.size), dtype=np.float64)
-    for row, probe in zip(said, probes, strict=True):
-        for word in probe.words.idf if probe.words is not None else ():
-            if word in holders:
-                row[holders[word]] += 1.0
-    return np.asarray(said / sizes, dtype=np.float64)
-
-
-def _nearest(index: VectorIndex, probe: Probe, *, docs: DocSet, depth: int) -> VectorHits | None:
-    """Return the nearest documents of a vector lane, or None where it abstains or has no row."""
-    if probe.vector is None or not index.owners.size:
-        return None
-    return index.search(probe.vector, docs=docs, depth=depth)
+def _nearest(index: VectorIndex, probes: Sequence[Probe], *, docs: DocSet, depth: int) -> list[VectorHits | None]:
+    """Return the nearest documents of a vector lane for each probe, None where it abstains or has no row."""
+    aimed = [at for at, probe in enumerate(probes) if probe.vector is not None and index.owners.size]
+    found: list[VectorHits | None] = [None] * len(probes)
+    if aimed:
+        queries = np.stack([vector for at in aimed if (vector := probes[at].vector) is not None])
+        for at, hits in zip(aimed, index.search_all(queries, docs=docs, depth=depth), strict=True):
+            found[at] = hits
+    return found
 
 
 def _cosines(
