@@ -97,7 +97,7 @@ async def converse(client: Client) -> None:
         found = await call(client, "search_tools", query="Read the text file today.txt", limit=2, **session)
         await call(client, "call_tool", name=found["tools"][0]["ref"], arguments={"path": "today.txt"}, **session)
     with block(PREPARED, kind="text"):
-        said = "What is the weather in Chicago?"
+        said = "Get structured content about the weather in Chicago"
         found = await call(client, "search_tools", query=said, limit=1, **session)
         ready = (await call(client, "describe_tool", name=found["tools"][0]["ref"], text=said, **session))["tool"]
         await call(client, "call_tool", name=ready["ref"], arguments=ready["arguments"], **session)

@@ -84,7 +84,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             weights=MappingProxyType(
                 {
                     "semantic": 0.50,
-                    "lexical": 0.60,
+                    "lexical": 0.45,
                     "experience": 0.10,
                     "input_readiness": 0.20,
                     "reliability": 0.08,
@@ -157,7 +157,7 @@ class SearchLimits:
     depth: int = 50
     relevance_floor: float = 0.15
     words_floor: float = 0.18
-    min_confidence: float = 0.1
+    min_confidence: float = 0.2
     few: int = 5
     many: int = 8
     writes: int = 2

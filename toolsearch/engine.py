@@ -204,7 +204,7 @@ class ToolIndex(Upkeep):
                     weights=weights,
                 )
         with watch.time("rerank"):
-            bank = self._live.no_tool if probes[0].vector is not None else None
+            bank = self._live.needless if probes[0].vector is not None else None
             sure = confidence(scored, probes=probes, recalled=recalled, encoder=state.encoder, bank=bank)
         return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke, confidence=sure)
 

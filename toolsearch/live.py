@@ -178,9 +178,12 @@ class LiveIndex:
         return live
 
     @cached_property
-    def no_tool(self) -> NDArray[np.float32]:
-        """Return float32[n, dim], the vectors of requests that need no tool; kept in the registry as documents' are."""
-        return self._embed(no_tool_requests())
+    def needless(self) -> NDArray[np.float32] | None:
+        """Return float32[n, dim], the vectors of requests that need no tool; kept in the registry as documents' are.
+
+        None where the encoder reads by itself whether a request asks for a tool.
+        """
+        return None if self.encoder.info.need else self._embed(no_tool_requests())
 
     def apply(
         self,
@@ -244,7 +247,7 @@ class LiveIndex:
         """Embed what has no vector yet, then swap in the whole state and write it down."""
         self._embed(self.state.snapshot.pending_texts(), progress=progress)
         if self.root is not None:
-            _ = self.no_tool  # with the first snapshot, so that no search has to wait for it
+            _ = self.needless  # with the first snapshot, so that no search has to wait for it
         with self._writing:
             snapshot = self.state.snapshot
             if not snapshot.vectors_ready:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from toolsearch.config import SearchLimits
 from toolsearch.contract import Access, ToolRef
 from toolsearch.embed.cached import text_key
-from toolsearch.embed.protocol import Encoder, EncoderInfo
+from toolsearch.embed.protocol import Encoder, EncoderInfo, encode_request
 from toolsearch.engine import ToolIndex
 from toolsearch.errors import UnknownTool
 from toolsearch.live import LiveIndex, cache_id
@@ -55,8 +55,9 @@ class RememberedTexts:
         """Return float32[1 + n, dim], of a request and its clauses, as the wrapped encoder gives them."""
         key = (text, *clauses)
         if key not in self._clauses:
-            together = getattr(self._encoder, "encode_request", None)
-            self._clauses[key] = together(text, clauses) if together else self.encode_queries(key)
+            self._clauses[key] = (
+                encode_request(self._encoder, text, clauses) if clauses else self.encode_queries([text])
+            )
         return self._clauses[key]
 
     def encode_documents(self, texts: Sequence[str]) -> Vector:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from toolsearch.embed.bundled import DATA, MANIFEST, MAX_THREADS, TOKENIZER, WEIGHTS, BundledEncoder
+from toolsearch.embed.cached import CachedQueries
+from toolsearch.embed.protocol import encode_request
 from toolsearch.errors import EncoderMismatch, IndexStateError
 
 TEXTS = (
@@ -98,6 +100,35 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
 def test_requests_find_tools_of_either_language(encoder: BundledEncoder, request_text: str, tool: int) -> None:
     cosines = encoder.encode_documents(TOOLS) @ encoder.encode_queries([request_text])[0]
     assert int(cosines.argmax()) == tool
+
+
+def test_a_request_and_its_clauses_are_read_in_one_pass(encoder: BundledEncoder) -> None:
+    text = "Look up order A1024, and then mail the customer a copy."
+    clauses = ("Look up order A1024", "mail the customer a copy")
+    together = encoder.encode_request(text, clauses)
+    assert together.shape == (3, 384)
+    assert np.linalg.norm(together, axis=1) == pytest.approx(1.0, abs=1e-6)
+    assert together[0].tobytes() == encoder.encode_queries([text])[0].tobytes()
+    tools = encoder.encode_documents(["get order. Reads one order by its number.", "send mail. Sends an e-mail."])
+    assert (tools @ together[1:].T).argmax(axis=0).tolist() == [0, 1]
+    assert CachedQueries(encoder).encode_request(text, clauses).tobytes() == together.tobytes()
+
+
+def test_a_clause_that_is_not_found_in_the_request_is_read_alone(encoder: BundledEncoder) -> None:
+    together = encoder.encode_request("list the pods " + "again " * 300, ("list the pods", "delete one", "again again"))
+    alone = encoder.encode_queries(["delete one"])
+    assert together[2].tobytes() == alone[0].tobytes()
+    assert together.shape == (4, 384)
+    assert encode_request(encoder, "no clause", ()).shape == (1, 384)
+
+
+def test_need_tells_requests_for_tools_from_others(encoder: BundledEncoder) -> None:
+    *weights, bias = encoder.info.need
+    assert len(weights) == 384
+    asking = ["what is the weather in Oslo tomorrow", "把这封邮件转发给李雷", "restart the staging pods"]
+    needless = ["why is the sky blue", "给我讲个睡前故事", "write a poem about the sea"]
+    odds = encoder.encode_queries([*asking, *needless]) @ np.array(weights) + bias
+    assert odds[:3].min() > 0 > odds[3:].max()
 
 
 def test_spelling_that_means_nothing_changes_nothing(encoder: BundledEncoder) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from toolsearch import Principal, SearchRequest, ToolContract, ToolIndex
 from toolsearch.config import SearchLimits
-from toolsearch.rank.confidence import MIDDLE, logistic, no_tool_requests
+from toolsearch.rank.confidence import OFFSET, logistic, no_tool_requests
 from toolsearch.result import OutcomeKind
 from toolsearch.visibility.rules import RuleBook
 
@@ -34,15 +34,17 @@ def index() -> ToolIndex:
     return made
 
 
-@given(UNIT, UNIT, st.floats(-1, 1), st.floats(-1, 1))
-def test_it_rises_with_both_and_stays_in_bounds(one: float, other: float, margin: float, second: float) -> None:
-    assert 0.0 <= logistic(one, margin=margin) <= 1.0
-    assert (logistic(min(one, other), margin=margin)) <= logistic(max(one, other), margin=margin)
-    assert (logistic(one, margin=min(margin, second))) <= logistic(one, margin=max(margin, second))
+@given(UNIT, UNIT, UNIT, UNIT, st.floats(-20, 20), st.floats(-20, 20))
+def test_it_rises_with_all_three_and_stays_in_bounds(
+    one: float, other: float, near: float, nearer: float, need: float, second: float
+) -> None:
+    low = logistic(min(one, other), nearness=min(near, nearer), need=min(need, second))
+    high = logistic(max(one, other), nearness=max(near, nearer), need=max(need, second))
+    assert 0.0 <= low <= high <= 1.0
 
 
-def test_the_middle_is_an_even_chance() -> None:
-    assert logistic(MIDDLE, margin=0.0) == 0.5
+def test_what_speaks_for_a_tool_weighs_up_the_offset_at_an_even_chance() -> None:
+    assert logistic(0.0, nearness=0.0, need=OFFSET) == 0.5
 
 
 def test_the_bank_has_both_languages_and_no_repetition() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,18 @@ from hypothesis import strategies as st
 
 from toolsearch.embed.normalise import MAX_CHARACTERS, encoder_text
 from toolsearch.eval.roles import Purpose, require_fit_allowed, role_of
+from toolsearch.training.asked import AskedRow, asked_rows, needless_requests, tasks
 from toolsearch.training.crosslingual import code_switched, glossary, parallel_rows
 from toolsearch.training.measure import DEV, recall
 from toolsearch.training.mining import look_alike_groups, look_alike_order
-from toolsearch.training.pairs import catalogue_example, labelled_examples, parallel_example
+from toolsearch.training.need import logistic_regression
+from toolsearch.training.pairs import (
+    asked_examples,
+    catalogue_example,
+    labelled_examples,
+    parallel_example,
+    step_examples,
+)
 from toolsearch.training.records import (
     CATALOGUES,
     FIT_SETS,
@@ -107,6 +116,62 @@ def test_parallel_rows_are_whole_and_distinct() -> None:
         assert any("\u3400" <= letter <= "\u9fff" for letter in row.does[1]), row
     example = parallel_example(rows[0], rng=random.Random(1))
     assert example.request != example.tool
+
+
+def test_our_own_requests_are_whole_and_ask_for_tools_that_may_be_fitted_on() -> None:
+    rows = asked_rows()
+    assert len({row.key for row in rows}) == len(rows) > 7_000
+    texts = [text for row in rows for text in row.asks]
+    assert len(set(texts)) > 0.999 * len(texts)
+    assert all(
+        re.search("[一-鿿]", chinese) and not re.search("[一-鿿]{4}", english) for english, chinese in map(asks, rows)
+    )
+    sets = {row.key.split("/")[0] for row in rows} | {key.split("/")[0] for task in tasks() for key in task.keys}
+    assert sets <= {*FIT_SETS, "seal_tools", *CATALOGUES}
+    assert sum(row.held_out for row in rows) == pytest.approx(len(rows) / 10, abs=1)
+
+
+def asks(row: AskedRow) -> tuple[str, str]:
+    return row.asks
+
+
+def test_tasks_are_cut_into_steps_that_make_up_the_request() -> None:
+    for task in tasks():
+        assert 2 <= len(task.steps) <= 5
+        assert all(key.count("/") >= 1 and text.strip() for key, text in task.steps)
+        assert task.text == "".join(text for _, text in task.steps)
+    assert len(tasks()) > 800
+
+
+def test_requests_without_a_tool_are_distinct_and_of_both_languages() -> None:
+    texts = [request.text for request in needless_requests()]
+    chinese = [text for text in texts if re.search("[一-鿿]", text)]
+    assert len(set(texts)) > 0.99 * len(texts) > 2_000
+    assert len(chinese) > 800
+
+
+def test_examples_of_our_own_requests_leave_out_what_is_held_out() -> None:
+    kept, held = asked_rows()[1], asked_rows()[0]
+    tools = {row.key: Tool(row.key, "list pods", "Lists pods. Sorted.", ("namespace",), "k8s") for row in (kept, held)}
+    (example,) = asked_examples(tools, rng=random.Random(0))
+    assert example.request in kept.asks
+    assert example.right == {kept.key}
+    task, held_out = tasks()[1], tasks()[0]
+    tools = {key: Tool(key, key, "Does it.", (), "") for key in (*task.keys, *held_out.keys)}
+    assert task.text in {steps.text for steps in step_examples(tools, rng=random.Random(0))}
+    assert held_out.text not in {steps.text for steps in step_examples(tools, rng=random.Random(0))}
+
+
+def test_the_regression_parts_two_classes_and_shrinks_with_its_penalty() -> None:
+    rng = np.random.default_rng(0)
+    yes, no = (rng.normal(mean, 1.0, size=(200, 3)).astype(np.float32) for mean in (1.0, -1.0))
+    weights = logistic_regression(yes, no, penalty=1e-3)
+    assert np.mean(yes @ weights[:-1] + weights[-1] > 0) > 0.9
+    assert np.mean(no @ weights[:-1] + weights[-1] < 0) > 0.9
+    assert np.linalg.norm(logistic_regression(yes, no, penalty=1.0)[:-1]) < np.linalg.norm(weights[:-1])
+    # The slope of the penalised loss is zero there: the classes count alike however many rows each has.
+    more = logistic_regression(np.concatenate([yes] * 3), no, penalty=1e-3)
+    assert more == pytest.approx(weights, abs=1e-6)
 
 
 def test_code_switching_prefers_phrases_and_closes_gaps() -> None:

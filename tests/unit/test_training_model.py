@@ -157,7 +157,9 @@ def test_the_exported_graph_agrees_with_the_fitted_model(base: BaseModel, tmp_pa
     with torch.inference_mode():
         batch = model(ids, mask).numpy()
     for row, expected in zip(rows, batch, strict=True):
-        (vector,) = session.run(None, {"ids": np.array(row, dtype=np.int64)})
+        vector, hidden = session.run(None, {"ids": np.array(row, dtype=np.int64)})
+        mean = hidden[0].mean(axis=0)
+        assert mean / np.linalg.norm(mean) == pytest.approx(vector, abs=1e-5)
         assert vector @ expected > 0.99
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
@@ -194,6 +196,46 @@ def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
     apart = torch.eye(2, dtype=torch.bool)
     assert float(contrastive_loss(unit, unit, apart, twin=0.9)) == 0.0
     assert float(contrastive_loss(unit, unit, apart, twin=NO_TWINS)) > 0.5
+
+
+def test_a_step_of_a_task_learns_its_own_tool_out_of_one_pass(base: BaseModel) -> None:
+    torch = pytest.importorskip("torch")
+    from toolsearch.training.fit import Schedule, fit, steps_loss
+    from toolsearch.training.model import from_base
+    from toolsearch.training.pairs import Example, Steps
+
+    torch.manual_seed(0)
+    model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1))
+    words = model.words.weight.detach().clone()
+    model.words.weight.requires_grad_(False)
+    tokenizer = unigram(base.pieces, base.scores.tolist())
+    first, second = Example("list", "列出", "a", frozenset("a")), Example(" pods", "s", "b", frozenset("b"))
+    batch = (Steps("list pods", (first, second)), Steps("pod", (Example("pod", "d", "c", frozenset("c")),)))
+    losses: list[float] = []
+    fit(
+        model,
+        tokenizer,
+        [batch] * 30,
+        schedule=Schedule(steps=30, peak=1e-3, warm_up=2),
+        tool_tokens=8,
+        report=lambda _, loss: losses.append(loss),
+    )
+    assert losses[-1] < losses[0] / 2
+    assert torch.equal(words, model.words.weight)
+    swapped = (Steps("list pods", (Example("list", "s", "b", frozenset("b")), second)), batch[1])
+    assert steps_loss(model, tokenizer, swapped, tool_tokens=8) > steps_loss(model, tokenizer, batch, tool_tokens=8)
+
+
+def test_requests_that_need_no_tool_are_negatives_of_every_tool() -> None:
+    torch = pytest.importorskip("torch")
+    from toolsearch.training.fit import NO_TWINS, contrastive_loss
+
+    unit = torch.eye(3)
+    right = torch.eye(2, dtype=torch.bool)
+    alone = contrastive_loss(unit[:2], unit[:2], right, twin=NO_TWINS)
+    far = contrastive_loss(unit[:2], unit[:2], right, twin=NO_TWINS, strangers=unit[2:])
+    near = contrastive_loss(unit[:2], unit[:2], right, twin=NO_TWINS, strangers=unit[:1])
+    assert alone <= far < near
 
 
 def test_the_rate_rises_then_falls_to_its_floor() -> None:

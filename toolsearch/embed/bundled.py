@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from toolsearch.embed.normalise import encoder_text
 from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.embed.spans import token_spans
 from toolsearch.errors import EncoderMismatch, IndexStateError
 
 DATA: Final = Path(__file__).parent / "data"
@@ -42,7 +43,7 @@ class BundledEncoder:
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
 
-    @property
+    @cached_property
     def info(self) -> EncoderInfo:
         """Identity from the manifest; loads no weights."""
         manifest = self._manifest
@@ -53,6 +54,7 @@ class BundledEncoder:
             scripts=("any",),
             cosine_floor=manifest["cosine_floor"],
             cosine_ceiling=manifest["cosine_ceiling"],
+            need=tuple(manifest["need"]),
         )
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -67,6 +69,25 @@ class BundledEncoder:
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32[n, dim], unit rows: the same function as for requests; raises as `encode_queries` does."""
         return self._encode(texts)
+
+    def encode_request(self, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[1 + n, dim], unit rows: of a request as `encode_queries` gives it, then of its clauses.
+
+        One pass over the request: the vector of a clause is the mean of its tokens, which have read the rest ("late
+        chunking", Guenther et al. 2024). A clause whose text is not found in the request is encoded by itself.
+
+        Args:
+            text: The request.
+            clauses: Parts of it, in order.
+
+        Raises:
+            EncoderMismatch: As `encode_queries`; and so does IndexStateError.
+        """
+        loaded = self._load()
+        whole, parts = loaded.request(text, clauses)
+        alone = [at for at, part in enumerate(parts) if part is None]
+        encoded = dict(zip(alone, self._encode([clauses[at] for at in alone]), strict=True))
+        return np.stack([whole, *(encoded[at] if part is None else part for at, part in enumerate(parts))])
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:
@@ -106,8 +127,24 @@ class _Loaded:
     def vector(self, text: str) -> NDArray[np.float32]:
         """Return float32[dim], the unit vector of one text."""
         ids = np.array(self.tokenizer.encode(encoder_text(text)).ids, dtype=np.int64)
-        vector: NDArray[np.float32] = self.session.run(None, {"ids": ids})[0]
+        vector: NDArray[np.float32] = self.session.run(["vector"], {"ids": ids})[0]
         return vector
+
+    def request(
+        self, text: str, clauses: Sequence[str]
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32] | None]]:
+        """Return the unit vector of a text, and those of its clauses out of the same pass, None where not found."""
+        read = encoder_text(text)
+        encoding = self.tokenizer.encode(read)
+        vector, hidden = self.session.run(None, {"ids": np.array(encoding.ids, dtype=np.int64)})
+        spans = token_spans(read, [encoder_text(clause) for clause in clauses], offsets=encoding.offsets)
+        return vector, [None if span is None else _mean_direction(hidden[0, slice(*span)]) for span in spans]
+
+
+def _mean_direction(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the unit vector along the mean of float32[tokens, dim]."""
+    mean = tokens.mean(axis=0, dtype=np.float64)
+    return np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)
 
 
 def _open(folder: Path, *, sha256: str, tokens: int) -> _Loaded:

@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.embed.protocol import Encoder, EncoderInfo
+from toolsearch.embed.protocol import Encoder, EncoderInfo, encode_request
 from toolsearch.errors import RequestError
 
 _BATCH = 128
 """Texts encoded between two calls of `store`: what a killed build loses at most."""
+
+_Key = str | tuple[str, ...]
+"""A text, or a request and its clauses."""
 
 
 def text_key(text: str) -> str:
@@ -80,7 +83,7 @@ class CachedQueries:
             raise RequestError(f"size of the query cache is {size}; it must be 1 or more", field="size")
         self._encoder = encoder
         self._size = size
-        self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[_Key, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -104,15 +107,28 @@ class CachedQueries:
             return np.zeros((0, self.info.dim), dtype=np.float32)
         return np.stack([found[text] for text in texts])
 
+    def encode_request(self, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[1 + n, dim], unit rows, of a request and its clauses: the bytes the wrapped encoder gives."""
+        if not clauses:
+            return self.encode_queries([text])
+        key = (text, *clauses)
+        with self._lock:
+            if key in self._vectors:
+                self._vectors.move_to_end(key)
+                return self._vectors[key].copy()
+        vectors = encode_request(self._encoder, text, clauses)
+        self._remember({key: vectors})
+        return vectors
+
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return what the wrapped encoder returns; documents are cached elsewhere, by content hash."""
         return self._encoder.encode_documents(texts)
 
-    def _remember(self, fresh: Mapping[str, NDArray[np.float32]]) -> None:
+    def _remember(self, fresh: Mapping[_Key, NDArray[np.float32]]) -> None:
         """Keep copies of the vectors, and forget the texts not asked for longest."""
         with self._lock:
-            for text, vector in fresh.items():
-                self._vectors[text] = vector.copy()  # a row would keep its whole batch alive
-                self._vectors.move_to_end(text)
+            for key, vector in fresh.items():
+                self._vectors[key] = vector.copy()  # a row would keep its whole batch alive
+                self._vectors.move_to_end(key)
             while len(self._vectors) > self._size:
                 self._vectors.popitem(last=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ class EncoderInfo:
         scripts: Scripts it understands: `latin`, `han`, or `any`. For other text the vector lane abstains.
         cosine_floor: Cosine that unrelated texts reach: calibrated similarity 0.
         cosine_ceiling: Cosine of a clear match: calibrated similarity 1.
+        need: dim weights and a bias: log odds that a request with a vector asks for a tool at all; () = not known.
     """
 
     id: str
@@ -29,6 +30,7 @@ class EncoderInfo:
     scripts: tuple[str, ...]
     cosine_floor: float
     cosine_ceiling: float
+    need: tuple[float, ...] = ()
 
 
 class Encoder(Protocol):
@@ -46,3 +48,19 @@ class Encoder(Protocol):
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32[n, dim], unit rows, for tool texts and example requests."""
         ...
+
+
+@runtime_checkable
+class RequestEncoder(Protocol):
+    """An encoder that reads a request and its clauses in one pass."""
+
+    def encode_request(self, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[1 + n, dim], unit rows: of the text, as `encode_queries` gives it, then of its clauses."""
+        ...
+
+
+def encode_request(encoder: Encoder, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
+    """Return float32[1 + n, dim], unit rows, of a request and its clauses: in one pass where the encoder can."""
+    if clauses and isinstance(encoder, RequestEncoder):
+        return encoder.encode_request(text, clauses)
+    return encoder.encode_queries([text, *clauses])

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from toolsearch import Principal, Restriction, RuleBook, SearchRequest, ToolIndex, ToolRef, read_path
 from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.catalog import load_encoder
-from toolsearch.embed.protocol import Encoder, EncoderInfo
+from toolsearch.embed.protocol import Encoder, EncoderInfo, encode_request
 from toolsearch.errors import DataError
 from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE, Qrels, Query, read_qrels
 from toolsearch.eval.results import SystemResult, environment, latencies, write_result, write_rows
@@ -100,6 +100,10 @@ class SharedDocumentVectors:
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32[n, dim]; never remembered."""
         return self._encoder.encode_queries(texts)
+
+    def encode_request(self, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[1 + n, dim], of a request and its clauses; never remembered."""
+        return encode_request(self._encoder, text, clauses)
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32[n, dim], computing only the texts that are new."""

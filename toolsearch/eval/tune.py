@@ -23,7 +23,7 @@ from toolsearch.query import SIGNAL_NAMES, SignalName
 GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
         "semantic": (0.3, 0.4, 0.5, 0.6, 0.8),
-        "lexical": (0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
+        "lexical": (0.2, 0.3, 0.45, 0.6, 0.8),
         "experience": (0.0, 0.1, 0.2, 0.4),
         "input_readiness": (0.0, 0.05, 0.1, 0.2, 0.4),
         "reliability": (0.0, 0.08, 0.2),

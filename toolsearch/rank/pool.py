@@ -64,7 +64,8 @@ def make_probes(
         lexical: Binds words to `docs` and scores them.
         docs: The visible documents.
         encoder: Decides which texts the vector lane abstains from.
-        encode: A text and its parts -> float32[1 + n, dim]; not called when the lane abstains from all of them. None = no vectors yet.
+        encode: A text and its parts -> float32[1 + n, dim]; not called when the lane abstains from all of them.
+            None = no vectors yet.
     """
     texts = (text, *intent.clauses)
     vectors: dict[int, NDArray[np.float32]] = {}

@@ -27,6 +27,7 @@ from toolsearch.rank.tuned import QueryMap
 NAME_SHARE = 0.1
 """Part of the lexical signal that says how much of the tool's name stands in the request."""
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:
     """One text that is searched for: the request (the first probe) or one of its clauses.

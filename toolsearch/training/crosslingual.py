@@ -14,8 +14,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Final
+
+from toolsearch.training.asked import own_lines
 
 HELD_OUT_EVERY: Final = 7
 """Every seventh parallel row is kept for choosing."""
@@ -59,7 +60,7 @@ class ChineseRequest:
 @cache
 def parallel_rows() -> tuple[ParallelRow, ...]:
     """Return our own parallel tools, in file order."""
-    rows = [line.split("\t") for line in _lines("parallel.tsv")]
+    rows = [line.split("\t") for line in own_lines("parallel.tsv")]
     return tuple(
         ParallelRow(name, (does_en, does_zh), (asks_en, asks_zh), at % HELD_OUT_EVERY == 0)
         for at, (name, does_en, does_zh, asks_en, asks_zh) in enumerate(rows)
@@ -69,14 +70,14 @@ def parallel_rows() -> tuple[ParallelRow, ...]:
 @cache
 def chinese_requests() -> tuple[ChineseRequest, ...]:
     """Return our own Chinese requests for English tools, in file order."""
-    rows = [line.split("\t") for line in _lines("chinese.tsv")]
+    rows = [line.split("\t") for line in own_lines("chinese.tsv")]
     return tuple(ChineseRequest(key, text, at % HELD_OUT_EVERY == 0) for at, (key, text) in enumerate(rows))
 
 
 @cache
 def glossary() -> Mapping[str, str]:
     """Return English word or phrase -> Chinese."""
-    return dict(line.split("\t") for line in _lines("glossary.tsv"))
+    return dict(line.split("\t") for line in own_lines("glossary.tsv"))
 
 
 def code_switched(text: str, *, share: float, rng: random.Random) -> str:
@@ -95,8 +96,3 @@ def code_switched(text: str, *, share: float, rng: random.Random) -> str:
 def _pattern() -> re.Pattern[str]:
     phrases = sorted(glossary(), key=lambda phrase: (-len(phrase), phrase))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b", re.IGNORECASE)
-
-
-def _lines(name: str) -> list[str]:
-    text = (files("toolsearch.training") / "data" / name).read_text("utf-8")
-    return [line for line in text.splitlines() if line]

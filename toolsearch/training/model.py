@@ -71,14 +71,23 @@ class TextEncoder(nn.Module):
             ids: int64[batch, tokens], padded with anything valid.
             mask: bool[batch, tokens], true where a token is.
         """
+        row = torch.arange(len(ids)).repeat_interleave(mask.sum(1))
+        return pooled(self.tokens(ids, mask), row, rows=len(ids))
+
+    def tokens(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Return float[n, width], the last hidden state of each real token, text after text."""
         # The products run over real tokens only: half of a padded batch would be padding.
         places = self.places[: ids.shape[1]].expand(len(ids), -1, -1)
         hidden = self.norm(self.words(ids[mask]) + places[mask])
         for layer in self.layers:
             hidden = layer(hidden, mask)
-        rows = torch.arange(len(ids)).repeat_interleave(mask.sum(1))
-        pooled = torch.zeros(len(ids), hidden.shape[1]).index_add(0, rows, hidden.float())
-        return functional.normalize(pooled, dim=-1)
+        return hidden
+
+
+def pooled(hidden: Tensor, row: Tensor, *, rows: int) -> Tensor:
+    """Return float32[rows, width], unit rows: the mean of the hidden states that int64[n] `row` puts in each."""
+    summed = torch.zeros(rows, hidden.shape[1]).index_add(0, row, hidden.float())
+    return functional.normalize(summed, dim=-1)
 
 
 def from_base(base: BaseModel, *, keep: NDArray[np.int64], positions: int, layers: tuple[int, ...]) -> TextEncoder:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeGuard, TypeVar
 
+from toolsearch.training.asked import Task, asked_rows, tasks
 from toolsearch.training.crosslingual import ParallelRow, chinese_requests, code_switched, parallel_rows
 from toolsearch.training.records import (
     CATALOGUES,
@@ -35,6 +36,8 @@ CATALOGUE_SHARE: Final = {"real_servers": 1.0, "toolsdk_registry": 0.5, "scale_a
 PARALLEL_ROUNDS: Final = 6
 """How often an epoch goes over our own tools in two languages, each time in another mix of the two."""
 
+STEPS_A_TASK: Final = 3.2
+
 SWITCHED_REQUESTS: Final = 0.2
 SWITCHED_TOOLS: Final = 0.05
 """Shares of the English pairs whose request, or whose tool, has words exchanged by the glossary."""
@@ -46,6 +49,9 @@ _OPENING = re.compile(
 
 Arrange = Callable[[Sequence["Example"]], list["Example"]]
 """Puts the examples of one data set into another order."""
+
+Batch = tuple["Example", ...] | tuple["Steps", ...]
+"""What one step of the fit reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,24 @@ class Example:
     tool: str
     key: str
     right: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A task of several steps.
+
+    Attributes:
+        text: The whole request.
+        examples: Its parts, each with its tool.
+    """
+
+    text: str
+    examples: tuple[Example, ...]
+
+
+def is_steps(batch: Batch) -> TypeGuard[tuple[Steps, ...]]:
+    """Tell whether a batch is of tasks."""
+    return bool(batch) and isinstance(batch[0], Steps)
 
 
 def parallel_example(row: ParallelRow, *, rng: random.Random) -> Example:
@@ -105,6 +129,30 @@ def epoch_batches(
     for name in CATALOGUES:
         tools = permitted_catalogue(read_tools(data, name))
         batches += _catalogue_batches(tools, share=CATALOGUE_SHARE[name], size=size, rng=rng)
+    return _shuffled(batches, rng)
+
+
+def asked_batches(data: Path, *, seed: int, size: int, rounds: int, arrange: Arrange | None = None) -> list[Batch]:
+    """Return batches of our own requests and tasks for real tools, in a random order that depends on the seed alone.
+
+    Args:
+        data: Folder of the public data sets.
+        seed: Of every random choice.
+        size: Pairs a batch; of tasks, about so many steps.
+        rounds: How often to go over them.
+        arrange: Puts look-alikes next to each other.
+    """
+    rng = random.Random(seed)
+    tools = {tool.key: tool for name in (*FIT_SETS, *CATALOGUES) for tool in read_tools(data, name)}
+    batches: list[Batch] = []
+    for at in range(rounds):
+        asked = _shuffled(asked_examples(tools, rng=rng), rng)
+        batches += _chunks(arrange(asked) if arrange else asked, size)
+        told = _shuffled(step_examples(tools, rng=rng), rng)
+        batches += _chunks(told, max(1, round(size / STEPS_A_TASK)))
+        if at % 2 == 0:
+            parts = _shuffled([part for steps in told for part in steps.examples], rng)
+            batches += _chunks(parts, size)
     return _shuffled(batches, rng)
 
 
@@ -159,6 +207,31 @@ def chinese_examples(data: Path, *, rng: random.Random) -> list[Example]:
     return examples
 
 
+def asked_examples(tools: Mapping[str, Tool], *, rng: random.Random) -> list[Example]:
+    """Return one of our own two requests for each of the tools that has some, parts of the tool's text left out."""
+    return [
+        Example(rng.choice(row.asks), _told(tools[row.key], rng=rng), row.key, frozenset({row.key}))
+        for row in asked_rows()
+        if not row.held_out and row.key in tools
+    ]
+
+
+def step_examples(tools: Mapping[str, Tool], *, rng: random.Random) -> list[Steps]:
+    """Return our own tasks of several steps."""
+    return [_steps(task, tools, rng=rng) for task in tasks() if not task.held_out and tools.keys() >= set(task.keys)]
+
+
+def _steps(task: Task, tools: Mapping[str, Tool], *, rng: random.Random) -> Steps:
+    parts = [Example(text, _told(tools[key], rng=rng), key, frozenset({key})) for key, text in task.steps]
+    return Steps(task.text, tuple(parts))
+
+
+def _told(tool: Tool, *, rng: random.Random) -> str:
+    """Return a tool's text as an index has it, or with less of it."""
+    said = tool.description if rng.random() < 0.8 else tool.sentences()[0] if tool.description else ""
+    return tool.text(description=said, parameters=rng.random() < 0.7, server=rng.random() < 0.5)
+
+
 def catalogue_example(tool: Tool, *, rng: random.Random) -> Example:
     """Return a pair made of one tool's own text: one sentence asks, the rest answers; or its name asks."""
     sentences = tool.sentences()
@@ -188,7 +261,7 @@ def _catalogue_batches(
     return _chunks(flat, size)
 
 
-def _chunks(examples: Sequence[Example], size: int) -> Iterator[tuple[Example, ...]]:
+def _chunks(examples: Sequence[_T], size: int) -> Iterator[tuple[_T, ...]]:
     """Yield full batches; a last one that is less than half full is left out."""
     for at in range(0, len(examples), size):
         batch = tuple(examples[at : at + size])

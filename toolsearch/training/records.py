@@ -40,11 +40,12 @@ class Tool:
     parameters: tuple[str, ...]
     server: str
 
-    def text(self, *, description: str | None = None, parameters: bool = True) -> str:
-        """Return the text that is embedded, shaped like `ToolDocument.positive_text`."""
+    def text(self, *, description: str | None = None, parameters: bool = True, server: bool = False) -> str:
+        """Return the text that is embedded, shaped like `ToolDocument.positive_text`: with or without its server."""
         body = self.description if description is None else description
         parts = (self.name, body[:640].rstrip(" ."), ", ".join(self.parameters)[:160] if parameters else "")
-        return ". ".join(part for part in parts if part)
+        text = ". ".join(part for part in parts if part)
+        return f"{_words(self.server)}: {text}" if server and self.server else text
 
     def sentences(self) -> list[str]:
         """Return the sentences of the description."""
