@@ -256,3 +256,13 @@ def test_rounds_are_averaged_by_their_weights() -> None:
     mean = averaged([{"a": torch.zeros(2)}, {"a": torch.ones(2)}], weights=[0.25, 0.75])
     assert mean["a"].tolist() == [0.75, 0.75]
     assert sum(later.weight for later in LATER) == pytest.approx(1.0)
+
+
+def test_what_half_of_the_file_is_stays_as_it_was() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    from toolsearch.training.encoder import EARLIER_SHARE, mixed
+
+    names = ("words.weight", "layers.0.up.weight", "layers.1.up.weight", "layers.10.up.weight")
+    made = mixed({name: torch.zeros(1) for name in names}, {name: torch.ones(1) for name in names})
+    assert [float(made[name]) for name in names] == pytest.approx([0, 0, 1 - EARLIER_SHARE, 1 - EARLIER_SHARE])

@@ -36,7 +36,7 @@ OFFSET = 7.1
 NEAREST = 2
 """Requests of the bank whose mean similarity counts: one alone may be near by chance."""
 
-FAR, SLOPE = 3.0, 9.0
+FAR, SLOPE = 4.0, 9.0
 """Need by the bank: so much where nothing in it is like the request, less the slope times the similarity."""
 
 SAID = 3.0

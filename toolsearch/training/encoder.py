@@ -106,6 +106,10 @@ ASKED: Final = (
     Asked(epochs=(41, 42), earlier=620, rounds=3, floor=0.03),
 )
 ASKED_PEAK: Final = 4e-5
+EARLIER_SHARE: Final = 0.2
+"""Share of the parameters before these rounds in the shipped ones."""
+
+KEPT: Final = ("words.", "places", "norm.", "layers.0.")
 ASKED_TOOL_TOKENS: Final = 96
 ASKED_CHINESE_ROUNDS: Final = 2
 CALIBRATION_BATCHES: Final = 16
@@ -206,6 +210,16 @@ def averaged(states: Sequence[Mapping[str, Tensor]], *, weights: Sequence[float]
     }
 
 
+def mixed(earlier: Mapping[str, Tensor], later: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the parameters that ship: mostly those of the last rounds; what stands before KEPT as it was.
+
+    The embeddings are half of the file: kept to the byte, with the first layer, a new version costs the repository half
+    of what the file weighs.
+    """
+    made = averaged([earlier, later], weights=[EARLIER_SHARE, 1.0 - EARLIER_SHARE])
+    return {name: earlier[name] if name.startswith(KEPT) else value for name, value in made.items()}
+
+
 def calibration_texts(data: Path, *, seed: int) -> list[str]:
     """Return a few hundred permitted texts of both sides and languages: what the int8 ranges are measured on."""
     batches = epoch_batches(data, seed=seed + 3, size=BATCH, chinese_rounds=1)[:CALIBRATION_BATCHES]
@@ -270,8 +284,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         look_alike_fit(model, tokenizer, options.data, seed=options.seed, later=later)
         states.append({name: value.clone() for name, value in model.state_dict().items()})
     model.load_state_dict(averaged(states, weights=[later.weight for later in LATER]))
+    earlier = {name: value.clone() for name, value in model.state_dict().items()}
     for asked in ASKED:
         asked_fit(model, tokenizer, options.data, seed=options.seed, asked=asked)
+    model.load_state_dict(mixed(earlier, model.state_dict()))
     write_encoder(model, tokenizer, base, options.out, texts=calibration_texts(options.data, seed=options.seed))
 
     write_calibration(options.data, options.out, seed=options.seed)
