@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,7 @@ class CachedQueries:
             # Encoded outside the lock: two threads may do one text twice, but none waits for another's.
             fresh = dict(zip(missing, self._encoder.encode_queries(missing), strict=True))
             found |= fresh
-            self._remember(fresh)
+            self._remember(fresh.items())
         if not texts:
             return np.zeros((0, self.info.dim), dtype=np.float32)
         return np.stack([found[text] for text in texts])
@@ -117,17 +117,17 @@ class CachedQueries:
                 self._vectors.move_to_end(key)
                 return self._vectors[key].copy()
         vectors = encode_request(self._encoder, text, clauses)
-        self._remember({key: vectors})
+        self._remember([(key, vectors)])
         return vectors
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return what the wrapped encoder returns; documents are cached elsewhere, by content hash."""
         return self._encoder.encode_documents(texts)
 
-    def _remember(self, fresh: Mapping[_Key, NDArray[np.float32]]) -> None:
+    def _remember(self, fresh: Iterable[tuple[_Key, NDArray[np.float32]]]) -> None:
         """Keep copies of the vectors, and forget the texts not asked for longest."""
         with self._lock:
-            for key, vector in fresh.items():
+            for key, vector in fresh:
                 self._vectors[key] = vector.copy()  # a row would keep its whole batch alive
                 self._vectors.move_to_end(key)
             while len(self._vectors) > self._size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import torch
@@ -180,7 +180,8 @@ def fit(
             loss = steps_loss(model, tokenizer, batch, tool_tokens=tool_tokens, twin=twin)
         else:
             some = [strangers[(step * STRANGERS + at) % len(strangers)] for at in range(STRANGERS if strangers else 0)]
-            loss = step_loss(model, tokenizer, batch, tool_tokens=tool_tokens, twin=twin, strangers=some)
+            pairs = cast("tuple[Example, ...]", batch)
+            loss = step_loss(model, tokenizer, pairs, tool_tokens=tool_tokens, twin=twin, strangers=some)
         optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(fitted, 1.0)

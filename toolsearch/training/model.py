@@ -81,7 +81,8 @@ class TextEncoder(nn.Module):
         hidden = self.norm(self.words(ids[mask]) + places[mask])
         for layer in self.layers:
             hidden = layer(hidden, mask)
-        return hidden
+        states: Tensor = hidden
+        return states
 
 
 def pooled(hidden: Tensor, row: Tensor, *, rows: int) -> Tensor:
