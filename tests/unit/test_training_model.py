@@ -2,6 +2,7 @@
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,9 +165,25 @@ def test_the_exported_graph_agrees_with_the_fitted_model(base: BaseModel, tmp_pa
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
 
+def losses_of_a_fit(model: Any, tokenizer: Any, batch: Any) -> list[float]:
+    """Fit a model to one batch, thirty times over, and return the loss of each step."""
+    from toolsearch.training.fit import Schedule, fit
+
+    losses: list[float] = []
+    fit(
+        model,
+        tokenizer,
+        [batch] * 30,
+        schedule=Schedule(steps=30, peak=1e-3, warm_up=2),
+        tool_tokens=8,
+        report=lambda _, loss: losses.append(loss),
+    )
+    return losses
+
+
 def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.fit import NO_TWINS, Schedule, contrastive_loss, encode, fit, right_mask
+    from toolsearch.training.fit import NO_TWINS, contrastive_loss, encode, right_mask
     from toolsearch.training.model import from_base
     from toolsearch.training.pairs import Example
 
@@ -179,15 +196,7 @@ def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
         Example("pod", "s", "c", frozenset("c")),
     ]
     assert right_mask(batch).tolist() == [[True, False, False], [False, True, True], [False, True, True]]
-    losses: list[float] = []
-    fit(
-        model,
-        tokenizer,
-        [batch] * 30,
-        schedule=Schedule(steps=30, peak=1e-3, warm_up=2),
-        tool_tokens=8,
-        report=lambda _, loss: losses.append(loss),
-    )
+    losses = losses_of_a_fit(model, tokenizer, batch)
     assert len(losses) == 30
     assert losses[-1] < losses[0] / 2
     vectors = encode(model, tokenizer, ["list", "列出", "s"])
@@ -200,7 +209,7 @@ def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
 
 def test_a_step_of_a_task_learns_its_own_tool_out_of_one_pass(base: BaseModel) -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.fit import Schedule, fit, steps_loss
+    from toolsearch.training.fit import steps_loss
     from toolsearch.training.model import from_base
     from toolsearch.training.pairs import Example, Steps
 
@@ -211,15 +220,7 @@ def test_a_step_of_a_task_learns_its_own_tool_out_of_one_pass(base: BaseModel) -
     tokenizer = unigram(base.pieces, base.scores.tolist())
     first, second = Example("list", "列出", "a", frozenset("a")), Example(" pods", "s", "b", frozenset("b"))
     batch = (Steps("list pods", (first, second)), Steps("pod", (Example("pod", "d", "c", frozenset("c")),)))
-    losses: list[float] = []
-    fit(
-        model,
-        tokenizer,
-        [batch] * 30,
-        schedule=Schedule(steps=30, peak=1e-3, warm_up=2),
-        tool_tokens=8,
-        report=lambda _, loss: losses.append(loss),
-    )
+    losses = losses_of_a_fit(model, tokenizer, batch)
     assert losses[-1] < losses[0] / 2
     assert torch.equal(words, model.words.weight)
     swapped = (Steps("list pods", (Example("list", "s", "b", frozenset("b")), second)), batch[1])

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from toolsearch.embed.normalise import encoder_text
 from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.embed.spans import token_spans
+from toolsearch.embed.spans import mean_direction, token_spans
 from toolsearch.errors import EncoderMismatch, IndexStateError
 
 DATA: Final = Path(__file__).parent / "data"
@@ -132,13 +132,7 @@ class _Loaded:
         encoding = self.tokenizer.encode(read)
         vector, hidden = self.session.run(None, {"ids": np.array(encoding.ids, dtype=np.int64)})
         spans = token_spans(read, [encoder_text(clause) for clause in clauses], offsets=encoding.offsets)
-        return vector, [None if span is None else _mean_direction(hidden[0, slice(*span)]) for span in spans]
-
-
-def _mean_direction(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the unit vector along the mean of float32[tokens, dim]."""
-    mean = tokens.mean(axis=0, dtype=np.float64)
-    return np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)
+        return vector, [None if span is None else mean_direction(hidden[0, slice(*span)]) for span in spans]
 
 
 def _open(folder: Path, *, sha256: str, tokens: int) -> _Loaded:

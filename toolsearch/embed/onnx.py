@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.embed.spans import mean_direction
 from toolsearch.errors import EncoderMismatch, IndexStateError, MissingExtraError
 
 _TOKENS_AT_ONCE = 384
@@ -116,7 +117,7 @@ class OnnxEncoder:
         for positions in _equal_lengths(ids):
             hidden = loaded.run(np.array([ids[position] for position in positions], dtype=np.int64))
             for position, tokens in zip(positions, hidden, strict=True):
-                vectors[position] = _mean_direction(tokens)
+                vectors[position] = mean_direction(tokens)
         return vectors
 
     def _load(self) -> _Loaded:
@@ -162,13 +163,6 @@ def _equal_lengths(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     for length, positions in sorted(groups.items()):
         step = max(1, _TOKENS_AT_ONCE // length)
         yield from (positions[start : start + step] for start in range(0, len(positions), step))
-
-
-def _mean_direction(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the unit vector along the mean of float32[sequence, dim]."""
-    mean = tokens.mean(axis=0, dtype=np.float64)
-    unit: NDArray[np.float32] = (mean / np.linalg.norm(mean)).astype(np.float32)
-    return unit
 
 
 def _minilm_model() -> Path:

