@@ -12,7 +12,7 @@ from toolsearch.query import SIGNAL_NAMES, SignalName
 DEFAULT_ENCODER = "bundled"
 """Name for `toolsearch.embed.catalog.load_encoder` where none is given."""
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Version of the snapshot folder. Another number cannot be opened."""
 
 
@@ -148,6 +148,7 @@ class SearchLimits:
         clauses: Whether the steps of a request are also searched one by one.
         examples: Whether example requests of the contracts vote for their tools.
         past: Whether past requests vote for the tools that served them.
+        tokens: Whether meaning is compared token by token too, where the encoder can.
         names: Whether a tool that the request names always surfaces.
         helpers: Whether tools that find a missing input of a better tool are put forward.
         lexical_backend: Who scores words: our postings, or the package rank-bm25 over the same tokens (extra [bm25]),
@@ -168,6 +169,7 @@ class SearchLimits:
     clauses: bool = True
     examples: bool = True
     past: bool = True
+    tokens: bool = True
     names: bool = True
     helpers: bool = True
     lexical_backend: Literal["postings", "rank-bm25"] = "postings"

@@ -147,6 +147,7 @@ class ToolIndex(Upkeep):
                 intent = replace(intent, clauses=())
             named = named_tools(request.text, names=state.names, docs=docs) if self._limits.names else {}
             lanes = state.lanes if self._limits.examples else state.lanes.without_examples()
+            lanes = lanes if self._limits.tokens else lanes.without_tokens()
             lanes = lanes.with_past(state.past(principal, at=now) if self._limits.past else None)
             lanes = lanes.with_map(tuned.query_map)
         with watch.time("encode"):
@@ -205,7 +206,9 @@ class ToolIndex(Upkeep):
                 )
         with watch.time("rerank"):
             bank = self._live.needless if probes[0].vector is not None else None
-            sure = confidence(scored, probes=probes, recalled=recalled, encoder=state.encoder, bank=bank)
+            sure = confidence(
+                scored, probes=probes, recalled=recalled, encoder=state.encoder, bank=bank, tools=docs.ids.size
+            )
         return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke, confidence=sure)
 
     def rank(self, request: SearchRequest | str, *, principal: Principal, depth: int = 100) -> list[tuple[str, float]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from toolsearch.config import Bm25Parameters
 from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.embed.cached import CachedQueries, embed_documents_cached
+from toolsearch.embed.cached import CachedQueries, TokenCache, cached_tokens, embed_documents_cached, text_key
 from toolsearch.embed.catalog import load_encoder
-from toolsearch.embed.protocol import Encoder, EncoderInfo
+from toolsearch.embed.protocol import Encoder, EncoderInfo, encode_tokens
 from toolsearch.errors import EncoderMismatch, IndexMissing, IndexStateError, UnknownTool
 from toolsearch.index.catalog import Catalog
 from toolsearch.index.experience import Experience
@@ -245,7 +245,8 @@ class LiveIndex:
 
     def _complete(self, *, progress: Progress | None) -> None:
         """Embed what has no vector yet, then swap in the whole state and write it down."""
-        self._embed(self.state.snapshot.pending_texts(), progress=progress)
+        pending = self.state.snapshot
+        self._embed(pending.pending_texts(), main=pending.pending_main_texts(), progress=progress)
         if self.root is not None:
             _ = self.needless  # with the first snapshot, so that no search has to wait for it
         with self._writing:
@@ -264,6 +265,7 @@ class LiveIndex:
             generation=generation,
             encoder=self._documents.info,
             embed=embed,
+            tokens=self._tokens if self._documents.info.token_width else None,
             parameters=self._parameters,
             previous=None if fresh else before.snapshot,
         )
@@ -285,19 +287,39 @@ class LiveIndex:
         with self._ruling:
             self.state = with_experience(self.state, experience)
 
-    def _embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> NDArray[np.float32]:
+    def _embed(
+        self, texts: Sequence[str], *, main: Collection[str] = (), progress: Progress | None = None
+    ) -> NDArray[np.float32]:
+        """Return the vectors of texts through the cache; those of `main` have their tokens cached too."""
         encoder_id = cache_id(self._documents.info)
+        width = self._documents.info.token_width
         return embed_documents_cached(
             self._documents,
             texts,
             lookup=lambda keys: self.registry.embeddings(encoder_id, keys),
             store=lambda vectors: self._keep_vectors(encoder_id, vectors),
+            tokens=TokenCache(main, self._lookup_tokens, self._keep_tokens) if width and main else None,
             progress=progress,
         )
 
     def _keep_vectors(self, encoder_id: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         if not self.registry.read_only:
             self.registry.put_embeddings(encoder_id, vectors)
+
+    def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.int8]]:
+        """Return the tokens of texts through the cache."""
+        keys = [text_key(text) for text in texts]
+        known = cached_tokens(self._lookup_tokens, keys, width=self._documents.info.token_width)
+        lacking = [text for text, key in zip(texts, keys, strict=True) if key not in known]
+        fresh = {text: one.tokens for text, one in zip(lacking, encode_tokens(self._documents, lacking), strict=True)}
+        return [known[key] if key in known else fresh[text] for text, key in zip(texts, keys, strict=True)]
+
+    def _lookup_tokens(self, keys: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+        return self.registry.embeddings(token_cache_id(self._documents.info), keys)
+
+    def _keep_tokens(self, tokens: Mapping[str, NDArray[np.float32]]) -> None:
+        if not self.registry.read_only:
+            self.registry.put_tokens(token_cache_id(self._documents.info), tokens)
 
     def set_rules(self, rules: RuleBook) -> None:
         """Replace the access rules; the next search obeys them."""
@@ -387,6 +409,11 @@ class LiveIndex:
 def cache_id(info: EncoderInfo) -> str:
     """Return the name vectors are cached under: other weights under one id must not answer for each other."""
     return f"{info.id}:{info.sha256[:16]}"
+
+
+def token_cache_id(info: EncoderInfo) -> str:
+    """Return the name that tokens are cached under."""
+    return f"{cache_id(info)}:tokens"
 
 
 def _empty_state(model: Encoder, *, rules: RuleBook) -> IndexState:

@@ -168,7 +168,12 @@ def make_state(
         names=build_names(columns.facts),
         features=FeatureCache(snapshot.contracts),
         views=Views(snapshot=snapshot, columns=columns, rules=rules),
-        lanes=Lanes(contracts=snapshot.contract_vectors, examples=snapshot.example_vectors, encoder=encoder),
+        lanes=Lanes(
+            contracts=snapshot.contract_vectors,
+            examples=snapshot.example_vectors,
+            tokens=snapshot.tokens,
+            encoder=encoder,
+        ),
         experience=Experience(encoder.dim) if experience is None else experience,
         tuned=tuned or Tuned(),
     )

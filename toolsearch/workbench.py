@@ -14,11 +14,18 @@ from numpy.typing import NDArray
 
 from toolsearch.config import SearchLimits
 from toolsearch.contract import Access, ToolRef
-from toolsearch.embed.cached import text_key
-from toolsearch.embed.protocol import Encoder, EncoderInfo, encode_request
+from toolsearch.embed.cached import cached_tokens, text_key
+from toolsearch.embed.protocol import (
+    Encoder,
+    EncoderInfo,
+    RequestVectors,
+    TextVectors,
+    encode_request,
+    encode_tokens,
+)
 from toolsearch.engine import ToolIndex
 from toolsearch.errors import UnknownTool
-from toolsearch.live import LiveIndex, cache_id
+from toolsearch.live import LiveIndex, cache_id, token_cache_id
 from toolsearch.query import PastRequest
 from toolsearch.rank.tuned import Tuned, TunedModel
 from toolsearch.state import refs_of, with_tuned
@@ -36,7 +43,7 @@ class RememberedTexts:
         """Wrap the encoder of an index and read its registry."""
         self._encoder, self._registry = encoder, registry
         self._requests: dict[str, Vector] = {}
-        self._clauses: dict[tuple[str, ...], Vector] = {}
+        self._clauses: dict[tuple[str, ...], RequestVectors] = {}
 
     @property
     def info(self) -> EncoderInfo:
@@ -51,14 +58,25 @@ class RememberedTexts:
             self._requests.update(zip(part, self._encoder.encode_queries(part), strict=True))
         return _stacked([self._requests[text] for text in texts], dim=self.info.dim)
 
-    def encode_request(self, text: str, clauses: Sequence[str]) -> Vector:
-        """Return float32[1 + n, dim], of a request and its clauses, as the wrapped encoder gives them."""
+    def encode_request(self, text: str, clauses: Sequence[str]) -> RequestVectors:
+        """Return the vectors of a request and its clauses, as the wrapped encoder gives them."""
         key = (text, *clauses)
         if key not in self._clauses:
-            self._clauses[key] = (
-                encode_request(self._encoder, text, clauses) if clauses else self.encode_queries([text])
-            )
+            self._clauses[key] = encode_request(self._encoder, text, clauses)
         return self._clauses[key]
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TextVectors]:
+        """Return vector and tokens of tool texts, the same bytes as the wrapped encoder gives."""
+        keys, encoder_id = [text_key(text) for text in texts], token_cache_id(self.info)
+        known = cached_tokens(
+            lambda wanted: self._registry.embeddings(encoder_id, wanted), keys, width=self.info.token_width
+        )
+        missing = [text for key, text in dict(zip(keys, texts, strict=True)).items() if key not in known]
+        fresh = dict(zip(map(text_key, missing), encode_tokens(self._encoder, missing), strict=True))
+        rows = self.encode_documents(texts)
+        return [
+            fresh[key] if key in fresh else TextVectors(row, known[key]) for key, row in zip(keys, rows, strict=True)
+        ]
 
     def encode_documents(self, texts: Sequence[str]) -> Vector:
         """Return float32[n, dim], the same bytes as the wrapped encoder gives."""

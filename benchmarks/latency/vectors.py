@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peers.encoding import CachedEncoder
-from toolsearch.embed.protocol import Encoder, EncoderInfo
+from toolsearch.embed.protocol import (
+    Encoder,
+    EncoderInfo,
+    RequestVectors,
+    TextVectors,
+    encode_request,
+    encode_tokens,
+)
 
 
 def cache_folder() -> Path:
@@ -26,12 +34,16 @@ def cache_folder() -> Path:
 
 
 class RememberingEncoder:
-    """An encoder whose document vectors stay in a file. Requests are encoded every time: that is what is measured."""
+    """An encoder whose document vectors stay in a file, unless they come with tokens.
+
+    Requests are encoded every time: that is what is measured.
+    """
 
     def __init__(self, encoder: Encoder) -> None:
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
         self._encoder, info = encoder, encoder.info
+        self._direct_s = 0.0
         self._cached = CachedEncoder(
             encoder.encode_documents,
             name=f"{info.id} {info.sha256}",
@@ -47,16 +59,27 @@ class RememberingEncoder:
     @property
     def cost_s(self) -> float:
         """Return the seconds that encoding the documents takes, whenever it was done."""
-        return self._cached.cost_s
+        return self._cached.cost_s + self._direct_s
 
     @property
     def spent_s(self) -> float:
         """Return the seconds that passed here for documents."""
-        return self._cached.spent_s
+        return self._cached.spent_s + self._direct_s
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32[n, dim], unit rows."""
         return self._encoder.encode_queries(texts)
+
+    def encode_request(self, text: str, clauses: Sequence[str]) -> RequestVectors:
+        """Return the vectors of a request and its clauses."""
+        return encode_request(self._encoder, text, clauses)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TextVectors]:
+        """Return vectors and tokens of tool texts, encoded every time."""
+        started = time.perf_counter()
+        found = encode_tokens(self._encoder, texts)
+        self._direct_s += time.perf_counter() - started
+        return found
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32[n, dim], unit rows; only new texts are encoded."""

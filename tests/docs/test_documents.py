@@ -8,10 +8,10 @@ import pytest
 from toolsearch.config import PROFILES, SearchLimits
 from toolsearch.explain import ReasonCode
 from toolsearch.index.document import VIEW_WEIGHTS
-from toolsearch.rank.confidence import FAR, NEARNESS, OFFSET, RELEVANCE, SAID, SLOPE
+from toolsearch.rank.confidence import ENOUGH, FAR, FEW, NEARNESS, OFFSET, RELEVANCE, SAID, SLOPE, TOKENS
 from toolsearch.rank.diversify import COVER_BONUS, HELP_BONUS
 from toolsearch.rank.evidence import CLAUSE_SHARE
-from toolsearch.rank.recall import NAME_SHARE
+from toolsearch.rank.recall import NAME_SHARE, TOKEN_SHARE
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "indexes").rglob("*.md")])
@@ -48,9 +48,12 @@ def test_the_page_on_ranking_has_the_numbers_in_force() -> None:
         f"reaches .{CLAUSE_SHARE * 10:.0f} of the best",
         f"by up to .{COVER_BONUS * 100:.0f}",
         f"a {'fifth' if HELP_BONUS == 0.2 else HELP_BONUS} of that tool's score",
-        f"exp(-({RELEVANCE:.1f} relevance + {NEARNESS:.1f} nearness + need - {OFFSET:.1f}))",
-        f"it is {FAR:.0f} less {SLOPE:.0f} times the nearness to a bank",
-        f"a need of {SAID:.0f} at least",
+        f"exp(-({RELEVANCE:.0f} relevance + {NEARNESS:.0f} nearness + {TOKENS:.0f} tokens + need - few - "
+        f"{OFFSET:.1f}))",
+        f"few = {FEW:.0f} (1 - log tools / log {ENOUGH})",
+        f"meaning = .{(1 - TOKEN_SHARE) * 10:.0f} as a whole + .{TOKEN_SHARE * 10:.0f} token by token",
+        f"it is {FAR} less {SLOPE:.0f} times the nearness to a bank",
+        f"a need of {SAID} at least",
         f"`SearchLimits.min_confidence` (.{SearchLimits().min_confidence * 10:.0f})",
     ):
         assert text in page

@@ -20,8 +20,17 @@ from toolsearch.index.folder import read_snapshot, write_snapshot
 from toolsearch.index.snapshot import build_snapshot
 
 DIM = 4
-INFO = EncoderInfo(id="letters@1", dim=DIM, sha256="0" * 64, scripts=("any",), cosine_floor=0.0, cosine_ceiling=1.0)
-PARTS = ("lexical", "contract_vectors", "example_vectors", "negative_vectors")
+WIDTH = 4
+INFO = EncoderInfo(
+    id="letters@1",
+    dim=DIM,
+    sha256="0" * 64,
+    scripts=("any",),
+    cosine_floor=0.0,
+    cosine_ceiling=1.0,
+    token_width=WIDTH,
+)
+PARTS = ("lexical", "contract_vectors", "example_vectors", "negative_vectors", "tokens")
 
 
 def embed(texts):
@@ -30,12 +39,18 @@ def embed(texts):
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
+def tokens(texts):
+    """A row for each of the first letters of a text."""
+    return [np.array([[ord(letter) % 100] * WIDTH for letter in text[:9]], dtype=np.int8) for text in texts]
+
+
 def build(contracts, *, previous=None, generation=1):
     return build_snapshot(
         contracts,
         generation=generation,
         encoder=INFO,
         embed=embed,
+        tokens=tokens,
         parameters=Bm25Parameters(),
         previous=previous,
     )

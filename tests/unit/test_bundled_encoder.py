@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolsearch.embed.bundled import DATA, MANIFEST, MAX_THREADS, TOKENIZER, WEIGHTS, BundledEncoder
+from toolsearch.embed.bundled import DATA, HEAD, MANIFEST, MAX_THREADS, TOKENIZER, WEIGHTS, BundledEncoder
 from toolsearch.embed.cached import CachedQueries
 from toolsearch.embed.protocol import encode_request
 from toolsearch.errors import EncoderMismatch, IndexStateError
+from toolsearch.index.tokens import TokenIndex
 
 TEXTS = (
     "Where is order A1024?",
@@ -76,7 +77,7 @@ def test_one_text_has_one_vector_alone_in_a_batch_and_from_any_thread(encoder: B
 
 
 def test_damaged_weights_are_refused(tmp_path: Path) -> None:
-    for name in (MANIFEST, TOKENIZER, WEIGHTS):
+    for name in (MANIFEST, TOKENIZER, WEIGHTS, HEAD):
         shutil.copy(DATA / name, tmp_path)
     weights = bytearray((tmp_path / WEIGHTS).read_bytes())
     weights[len(weights) // 2] ^= 1
@@ -106,20 +107,45 @@ def test_a_request_and_its_clauses_are_read_in_one_pass(encoder: BundledEncoder)
     text = "Look up order A1024, and then mail the customer a copy."
     clauses = ("Look up order A1024", "mail the customer a copy")
     together = encoder.encode_request(text, clauses)
-    assert together.shape == (3, 384)
-    assert np.linalg.norm(together, axis=1) == pytest.approx(1.0, abs=1e-6)
-    assert together[0].tobytes() == encoder.encode_queries([text])[0].tobytes()
+    assert together.rows.shape == (3, 384)
+    assert np.linalg.norm(together.rows, axis=1) == pytest.approx(1.0, abs=1e-6)
+    assert together.rows[0].tobytes() == encoder.encode_queries([text])[0].tobytes()
     tools = encoder.encode_documents(["get order. Reads one order by its number.", "send mail. Sends an e-mail."])
-    assert (tools @ together[1:].T).argmax(axis=0).tolist() == [0, 1]
-    assert CachedQueries(encoder).encode_request(text, clauses).tobytes() == together.tobytes()
+    assert (tools @ together.rows[1:].T).argmax(axis=0).tolist() == [0, 1]
+    whole, *parts = together.tokens
+    assert whole is not None
+    assert len(whole.rows) > sum(len(part.rows) for part in parts if part is not None) > 0
+    queries = CachedQueries(encoder)
+    for _ in range(2):
+        again = queries.encode_request(text, clauses)
+        assert again.rows.tobytes() == together.rows.tobytes()
+        assert [t.rows.tobytes() for t in again.tokens if t] == [t.rows.tobytes() for t in together.tokens if t]
+
+
+def test_tokens_of_a_tool_come_with_its_vector_and_tell_tools_apart(encoder: BundledEncoder) -> None:
+    texts = ["get order. Reads one order by its number.", "send mail. Sends an e-mail.", "天气. 查询城市天气"]
+    read = encoder.encode_tokens(texts)
+    assert np.stack([one.vector for one in read]).tobytes() == encoder.encode_documents(texts).tobytes()
+    width = encoder.info.token_width
+    assert all(one.tokens.dtype == np.int8 and one.tokens.shape[1] == width for one in read)
+    lengths = np.concatenate([np.linalg.norm(one.tokens.astype(float), axis=1) for one in read])
+    assert lengths == pytest.approx(127, abs=width**0.5)
+    index = TokenIndex.empty(0, width=width).changed(
+        np.full(3, -1, dtype=np.int32), {at: one.tokens for at, one in enumerate(read)}
+    )
+    asked = ["where is order A1024", "write to my boss that I am late", "杭州明天下雨吗"]
+    queries = [query for text in asked if (query := encoder.encode_request(text, ()).tokens[0]) is not None]
+    scores = index.scores(queries, doc_ids=np.arange(3))
+    assert scores.argmax(axis=1).tolist() == [0, 1, 2]
+    assert encoder.encode_tokens([]) == []
 
 
 def test_a_clause_that_is_not_found_in_the_request_is_read_alone(encoder: BundledEncoder) -> None:
     together = encoder.encode_request("list the pods " + "again " * 300, ("list the pods", "delete one", "again again"))
     alone = encoder.encode_queries(["delete one"])
-    assert together[2].tobytes() == alone[0].tobytes()
-    assert together.shape == (4, 384)
-    assert encode_request(encoder, "no clause", ()).shape == (1, 384)
+    assert together.rows[2].tobytes() == alone[0].tobytes()
+    assert together.rows.shape == (4, 384)
+    assert encode_request(encoder, "no clause", ()).rows.shape == (1, 384)
 
 
 def test_need_tells_requests_for_tools_from_others(encoder: BundledEncoder) -> None:

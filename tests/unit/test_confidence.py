@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from toolsearch import Principal, SearchRequest, ToolContract, ToolIndex
 from toolsearch.config import SearchLimits
-from toolsearch.rank.confidence import OFFSET, logistic, no_tool_requests
+from toolsearch.rank.confidence import ENOUGH, OFFSET, logistic, no_tool_requests
 from toolsearch.result import OutcomeKind
 from toolsearch.visibility.rules import RuleBook
 
@@ -34,17 +34,20 @@ def index() -> ToolIndex:
     return made
 
 
-@given(UNIT, UNIT, UNIT, UNIT, st.floats(-20, 20), st.floats(-20, 20))
-def test_it_rises_with_all_three_and_stays_in_bounds(
-    one: float, other: float, near: float, nearer: float, need: float, second: float
+@given(UNIT, UNIT, UNIT, UNIT, st.floats(-20, 20), st.floats(-20, 20), st.integers(1, 40))
+def test_it_rises_with_all_parts_and_stays_in_bounds(
+    one: float, other: float, near: float, nearer: float, need: float, second: float, few: int
 ) -> None:
-    low = logistic(min(one, other), nearness=min(near, nearer), need=min(need, second))
-    high = logistic(max(one, other), nearness=max(near, nearer), need=max(need, second))
+    low = logistic(min(one, other), nearness=min(near, nearer), tokens=0.4, need=min(need, second), tools=few)
+    high = logistic(max(one, other), nearness=max(near, nearer), tokens=0.5, need=max(need, second), tools=few + 1)
     assert 0.0 <= low <= high <= 1.0
 
 
 def test_what_speaks_for_a_tool_weighs_up_the_offset_at_an_even_chance() -> None:
-    assert logistic(0.0, nearness=0.0, need=OFFSET) == 0.5
+    assert logistic(0.0, nearness=0.0, tokens=0.0, need=OFFSET, tools=ENOUGH) == 0.5
+    assert logistic(0.5, nearness=0.5, tokens=0.5, need=0.0, tools=ENOUGH) == logistic(
+        0.5, nearness=0.5, tokens=0.5, need=0.0, tools=10 * ENOUGH
+    )
 
 
 def test_the_bank_has_both_languages_and_no_repetition() -> None:

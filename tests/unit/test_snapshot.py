@@ -74,7 +74,7 @@ def assert_same(one, other):
     assert one.contracts.fingerprints == other.contracts.fingerprints
     assert one.contracts.lines == other.contracts.lines
     assert one.contracts.tokens == other.contracts.tokens
-    for part in ("lexical", "contract_vectors", "example_vectors", "negative_vectors"):
+    for part in ("lexical", "contract_vectors", "example_vectors", "negative_vectors", "tokens"):
         arrays, others = getattr(one, part).arrays(), getattr(other, part).arrays()
         assert arrays.keys() == others.keys()
         for name, array in arrays.items():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from toolsearch.embed.normalise import MAX_CHARACTERS, encoder_text
 from toolsearch.eval.roles import Purpose, require_fit_allowed, role_of
-from toolsearch.training.asked import AskedRow, asked_rows, needless_requests, tasks
+from toolsearch.training.asked import AskedRow, asked_rows, fits, foreign_requests, needless_requests, tasks
 from toolsearch.training.crosslingual import code_switched, glossary, parallel_rows
 from toolsearch.training.measure import DEV, recall
 from toolsearch.training.mining import look_alike_groups, look_alike_order
@@ -148,6 +148,25 @@ def test_requests_without_a_tool_are_distinct_and_of_both_languages() -> None:
     chinese = [text for text in texts if re.search("[一-鿿]", text)]
     assert len(set(texts)) > 0.99 * len(texts) > 2_000
     assert len(chinese) > 800
+
+
+def test_requests_in_other_languages_are_of_both_kinds() -> None:
+    rows = foreign_requests()
+    known = {row.key for row in asked_rows()}
+    assert {row.key for row in rows} - {""} <= known
+    assert len({row.text for row in rows}) == len(rows)
+    for language in ("ko", "ja", "es", "ar"):
+        kinds = [bool(row.key) for row in rows if row.language == language]
+        assert {True, False} == set(kinds), language
+    assert {row.held_out for row in rows if not row.key} == {True, False}
+
+
+def test_what_a_few_tools_can_and_cannot_serve_is_whole() -> None:
+    rows = fits()
+    assert len(rows) == 520
+    assert all(len(set(row.keys)) == len(row.keys) <= 4 and row.served != row.other for row in rows)
+    assert {key.split("/")[0] for row in rows for key in row.keys} <= {*FIT_SETS, *CATALOGUES}
+    assert sum(row.held_out for row in rows) == len(rows) / 2
 
 
 def test_examples_of_our_own_requests_leave_out_what_is_held_out() -> None:

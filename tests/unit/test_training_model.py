@@ -165,14 +165,13 @@ def test_the_exported_graph_agrees_with_the_fitted_model(base: BaseModel, tmp_pa
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
 
-def losses_of_a_fit(model: Any, tokenizer: Any, batch: Any) -> list[float]:
+def losses_of_a_fit(model: Any, tokenizer: Any, batch: Any, *, head: Any = None) -> list[float]:
     """Fit a model to one batch, thirty times over, and return the loss of each step."""
-    from toolsearch.training.fit import Schedule, fit
+    from toolsearch.training.fit import Fitted, Schedule, fit
 
     losses: list[float] = []
     fit(
-        model,
-        tokenizer,
+        Fitted(model, tokenizer, head),
         [batch] * 30,
         schedule=Schedule(steps=30, peak=1e-3, warm_up=2),
         tool_tokens=8,
@@ -183,7 +182,7 @@ def losses_of_a_fit(model: Any, tokenizer: Any, batch: Any) -> list[float]:
 
 def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.fit import NO_TWINS, contrastive_loss, encode, right_mask
+    from toolsearch.training.fit import contrastive_loss, encode, right_mask
     from toolsearch.training.model import from_base
     from toolsearch.training.pairs import Example
 
@@ -203,13 +202,14 @@ def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
     unit = torch.nn.functional.normalize(torch.ones(2, 4), dim=1)
     apart = torch.eye(2, dtype=torch.bool)
-    assert float(contrastive_loss(unit, unit, apart, twin=0.9)) == 0.0
-    assert float(contrastive_loss(unit, unit, apart, twin=NO_TWINS)) > 0.5
+    scores = unit @ unit.T
+    assert float(contrastive_loss(scores, apart, twins=scores > 0.9)) == 0.0
+    assert float(contrastive_loss(scores, apart, twins=~(scores > 0))) > 0.5
 
 
 def test_a_step_of_a_task_learns_its_own_tool_out_of_one_pass(base: BaseModel) -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.fit import steps_loss
+    from toolsearch.training.fit import Fitted, steps_loss
     from toolsearch.training.model import from_base
     from toolsearch.training.pairs import Example, Steps
 
@@ -224,18 +224,86 @@ def test_a_step_of_a_task_learns_its_own_tool_out_of_one_pass(base: BaseModel) -
     assert losses[-1] < losses[0] / 2
     assert torch.equal(words, model.words.weight)
     swapped = (Steps("list pods", (Example("list", "s", "b", frozenset("b")), second)), batch[1])
-    assert steps_loss(model, tokenizer, swapped, tool_tokens=8) > steps_loss(model, tokenizer, batch, tool_tokens=8)
+    fitted = Fitted(model, tokenizer)
+    assert steps_loss(fitted, swapped, tool_tokens=8) > steps_loss(fitted, batch, tool_tokens=8)
+
+
+def test_the_head_learns_to_compare_token_by_token_while_lower_layers_stay(base: BaseModel, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    from toolsearch.embed.tokens import TokenHead as Served
+    from toolsearch.training.export import read_state, replace_layers, write_onnx
+    from toolsearch.training.fit import Fitted, input_ranges, step_loss
+    from toolsearch.training.model import from_base
+    from toolsearch.training.pairs import Example
+    from toolsearch.training.rounds import upper_layers
+    from toolsearch.training.tokens import TOKEN_WIDTH, TokenHead
+
+    torch.manual_seed(0)
+    model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1))
+    tokenizer = unigram(base.pieces, base.scores.tolist())
+    texts = ["list", "列出", "s pods", "pod"]
+
+    def write(name: str) -> Path:
+        state = {name: value.detach().numpy().copy() for name, value in model.state_dict().items()}
+        ranges = input_ranges(model, tokenizer, texts)
+        write_onnx(state, tmp_path / name, ranges=ranges, heads=HEADS, epsilon=base.epsilon)
+        return tmp_path / name
+
+    before = write("before.onnx")
+    model.load_state_dict({name: torch.from_numpy(value) for name, value in read_state(before).items()})
+    for name, value in model.named_parameters():
+        value.requires_grad_(name.startswith("layers.1."))
+    batch = [Example("list pod", "列出", "a", frozenset("a")), Example("pods", "s", "b", frozenset("b"))]
+    head = TokenHead(width=WIDTH)
+    losses = losses_of_a_fit(model, tokenizer, batch, head=head)
+    assert losses[-1] < losses[0] / 2
+    only_whole = float(step_loss(Fitted(model, tokenizer), batch, tool_tokens=8).detach())
+    assert only_whole < float(step_loss(Fitted(model, tokenizer, head), batch, tool_tokens=8).detach())
+    old, new = read_state(before), write("after.onnx")
+    replace_layers(before, new, prefixes=("layers.1.",))
+    for name, value in read_state(before).items():
+        assert (value.tobytes() == old[name].tobytes()) != name.startswith("layers.1."), name
+    assert upper_layers(12) == ("layers.8.", "layers.9.", "layers.10.", "layers.11.")
+    served = Served.of(head.matrix())
+    hidden = torch.randn(3, WIDTH)
+    expected = head.directions(hidden).detach().numpy()
+    assert served.directions(hidden.numpy()) / 127 == pytest.approx(expected, abs=0.005)
+    assert served.query(hidden.numpy()).weights / 1024 == pytest.approx(head.importance(hidden).detach(), abs=0.001)
+    assert expected.shape == (3, TOKEN_WIDTH)
+
+
+def test_token_scores_are_the_weighted_mean_of_the_best_cosines() -> None:
+    torch = pytest.importorskip("torch")
+    from toolsearch.training.tokens import TokenHead
+
+    torch.manual_seed(0)
+    head = TokenHead(width=8).requires_grad_(False)
+    asked, told = torch.randn(5, 8), torch.randn(6, 8)
+    owner, mask = (
+        torch.tensor([0, 0, 1, 1, 1]),
+        torch.tensor([[True, True, False], [True, True, True], [True, False, False]]),
+    )
+    found = head(asked, owner, told, mask, rows=2)
+    cosines = head.directions(asked) @ head.directions(told).T
+    tools = [[0, 1], [2, 3, 4], [5]]
+    for row, members in enumerate(([0, 1], [2, 3, 4])):
+        weight = head.importance(asked)[members]
+        for tool, columns in enumerate(tools):
+            best = cosines[members][:, columns].amax(1)
+            assert float(found[row, tool]) == pytest.approx(float((weight * best).sum() / weight.sum()), abs=1e-6)
 
 
 def test_requests_that_need_no_tool_are_negatives_of_every_tool() -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.fit import NO_TWINS, contrastive_loss
+    from toolsearch.training.fit import contrastive_loss
 
     unit = torch.eye(3)
     right = torch.eye(2, dtype=torch.bool)
-    alone = contrastive_loss(unit[:2], unit[:2], right, twin=NO_TWINS)
-    far = contrastive_loss(unit[:2], unit[:2], right, twin=NO_TWINS, strangers=unit[2:])
-    near = contrastive_loss(unit[:2], unit[:2], right, twin=NO_TWINS, strangers=unit[:1])
+    scores = unit @ unit[:2].T
+    alone = contrastive_loss(scores[:2], right, twins=~right & False)
+    far = contrastive_loss(scores[:2], right, twins=~right & False, strangers=scores[2:])
+    near = contrastive_loss(scores[:2], right, twins=~right & False, strangers=scores[:1])
     assert alone <= far < near
 
 
@@ -252,7 +320,7 @@ def test_the_rate_rises_then_falls_to_its_floor() -> None:
 def test_rounds_are_averaged_by_their_weights() -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    from toolsearch.training.encoder import LATER, averaged
+    from toolsearch.training.rounds import LATER, averaged
 
     mean = averaged([{"a": torch.zeros(2)}, {"a": torch.ones(2)}], weights=[0.25, 0.75])
     assert mean["a"].tolist() == [0.75, 0.75]
@@ -262,7 +330,7 @@ def test_rounds_are_averaged_by_their_weights() -> None:
 def test_what_half_of_the_file_is_stays_as_it_was() -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    from toolsearch.training.encoder import EARLIER_SHARE, mixed
+    from toolsearch.training.rounds import EARLIER_SHARE, mixed
 
     names = ("words.weight", "layers.0.up.weight", "layers.1.up.weight", "layers.10.up.weight")
     made = mixed({name: torch.zeros(1) for name in names}, {name: torch.ones(1) for name in names})

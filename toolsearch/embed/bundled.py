@@ -8,6 +8,7 @@ would change the last digits of a vector; alone, the same text always gives the 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import threading
@@ -21,14 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embed.normalise import encoder_text
-from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.embed.protocol import EncoderInfo, RequestVectors, TextVectors, TokenQuery
 from toolsearch.embed.spans import mean_direction, token_spans
+from toolsearch.embed.tokens import TokenHead
 from toolsearch.errors import EncoderMismatch, IndexStateError
 
 DATA: Final = Path(__file__).parent / "data"
 MANIFEST: Final = "encoder.json"
 WEIGHTS: Final = "encoder.onnx"
 TOKENIZER: Final = "encoder-tokenizer.json"
+HEAD: Final = "encoder-head.npy"
 
 MAX_THREADS: Final = 4
 """Threads that share the matrix products of one text, as far as there are processors: with two, a request of 60 tokens
@@ -55,6 +58,9 @@ class BundledEncoder:
             cosine_floor=manifest["cosine_floor"],
             cosine_ceiling=manifest["cosine_ceiling"],
             need=tuple(manifest["need"]),
+            token_width=manifest["token_width"],
+            token_floor=manifest["token_floor"],
+            token_ceiling=manifest["token_ceiling"],
         )
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -70,8 +76,13 @@ class BundledEncoder:
         """Return float32[n, dim], unit rows: the same function as for requests; raises as `encode_queries` does."""
         return self._encode(texts)
 
-    def encode_request(self, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32[1 + n, dim], unit rows: of a request as `encode_queries` gives it, then of its clauses.
+    def encode_tokens(self, texts: Sequence[str]) -> list[TextVectors]:
+        """Return for each text its vector, as `encode_documents` gives it, and its tokens; raises as that does."""
+        loaded = self._load() if texts else None
+        return [] if loaded is None else [loaded.text(text) for text in texts]
+
+    def encode_request(self, text: str, clauses: Sequence[str]) -> RequestVectors:
+        """Return the vectors of a request, as `encode_queries` gives it, and of its clauses, with their tokens.
 
         One pass over the request: the vector of a clause is the mean of its tokens, which have read the rest ("late
         chunking", Guenther et al. 2024). A clause whose text is not found in the request is encoded by itself.
@@ -84,10 +95,9 @@ class BundledEncoder:
             EncoderMismatch: As `encode_queries`; and so does IndexStateError.
         """
         loaded = self._load()
-        whole, parts = loaded.request(text, clauses)
-        alone = [at for at, part in enumerate(parts) if part is None]
-        encoded = dict(zip(alone, self._encode([clauses[at] for at in alone]), strict=True))
-        return np.stack([whole, *(encoded[at] if part is None else part for at, part in enumerate(parts))])
+        whole, spans = loaded.request(text, clauses)
+        read = [whole, *(span or loaded.request(clause)[0] for clause, span in zip(clauses, spans, strict=True))]
+        return RequestVectors(np.stack([vector for vector, _ in read]), tuple(tokens for _, tokens in read))
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:
@@ -117,6 +127,7 @@ class _Loaded:
 
     tokenizer: Any
     session: Any
+    head: TokenHead
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """Return float32[dim], the unit vector of one text."""
@@ -124,23 +135,37 @@ class _Loaded:
         vector: NDArray[np.float32] = self.session.run(["vector"], {"ids": ids})[0]
         return vector
 
-    def request(
-        self, text: str, clauses: Sequence[str]
-    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32] | None]]:
-        """Return the unit vector of a text, and those of its clauses out of the same pass, None where not found."""
+    def text(self, text: str) -> TextVectors:
+        """Return vector and tokens of a text of a tool."""
+        ids = np.array(self.tokenizer.encode(encoder_text(text)).ids, dtype=np.int64)
+        vector, hidden = self.session.run(None, {"ids": ids})
+        return TextVectors(vector, self.head.directions(hidden[0]))
+
+    def request(self, text: str, clauses: Sequence[str] = ()) -> tuple[_Read, list[_Read | None]]:
+        """Return vector and tokens of a request, and those of its clauses out of the same pass, None if not found."""
         read = encoder_text(text)
         encoding = self.tokenizer.encode(read)
         vector, hidden = self.session.run(None, {"ids": np.array(encoding.ids, dtype=np.int64)})
+        query = self.head.query(hidden[0])
+
+        def part(span: tuple[int, int]) -> _Read:
+            tokens = slice(*span)
+            return mean_direction(hidden[0, tokens]), TokenQuery(query.rows[tokens], query.weights[tokens])
+
         spans = token_spans(read, [encoder_text(clause) for clause in clauses], offsets=encoding.offsets)
-        return vector, [None if span is None else mean_direction(hidden[0, slice(*span)]) for span in spans]
+        return (vector, query), [None if span is None else part(span) for span in spans]
+
+
+_Read = tuple[NDArray[np.float32], TokenQuery]
+"""The unit vector of a text, and its tokens."""
 
 
 def _open(folder: Path, *, sha256: str, tokens: int) -> _Loaded:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    weights, tokenizer_json = (_read(folder / name) for name in (WEIGHTS, TOKENIZER))
-    found = content_hash(weights, tokenizer_json)
+    weights, tokenizer_json, head = (_read(folder / name) for name in (WEIGHTS, TOKENIZER, HEAD))
+    found = content_hash(weights, tokenizer_json, head)
     if found != sha256:
         raise EncoderMismatch(
             f"the bundled encoder in {folder} has sha256 {found}, expected {sha256}: reinstall toolsearch",
@@ -158,7 +183,7 @@ def _open(folder: Path, *, sha256: str, tokens: int) -> _Loaded:
     session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_buffer(tokenizer_json)
     tokenizer.enable_truncation(tokens)
-    return _Loaded(tokenizer, session)
+    return _Loaded(tokenizer, session, TokenHead.of(np.load(io.BytesIO(head), allow_pickle=False)))
 
 
 def _read(path: Path) -> bytes:
@@ -170,6 +195,6 @@ def _read(path: Path) -> bytes:
         ) from error
 
 
-def content_hash(weights: bytes, tokenizer: bytes) -> str:
-    """Return the hex digest that stands for an encoder: of its weights, then its tokenizer."""
-    return hashlib.sha256(hashlib.sha256(weights).digest() + hashlib.sha256(tokenizer).digest()).hexdigest()
+def content_hash(*files: bytes) -> str:
+    """Return the hex digest that stands for an encoder: of its weights, its tokenizer and its head for tokens."""
+    return hashlib.sha256(b"".join(hashlib.sha256(file).digest() for file in files)).hexdigest()

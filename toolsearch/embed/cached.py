@@ -5,19 +5,24 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.embed.protocol import Encoder, EncoderInfo, encode_request
+from toolsearch.embed.protocol import (
+    Encoder,
+    EncoderInfo,
+    RequestVectors,
+    TextVectors,
+    encode_request,
+    encode_tokens,
+)
 from toolsearch.errors import RequestError
 
 _BATCH = 128
 """Texts encoded between two calls of `store`: what a killed build loses at most."""
-
-_Key = str | tuple[str, ...]
-"""A text, or a request and its clauses."""
 
 
 def text_key(text: str) -> str:
@@ -25,12 +30,35 @@ def text_key(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+Lookup = Callable[[Sequence[str]], Mapping[str, NDArray[np.float32]]]
+"""Distinct keys (see `text_key`) -> float32[n] of those that are known."""
+
+Store = Callable[[Mapping[str, NDArray[np.float32]]], None]
+"""Keeps new values; called after each batch, so that an interrupted build resumes there."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenCache:
+    """Where the tokens of some texts are kept: as float32[n], four levels to a number, bit for bit.
+
+    Attributes:
+        texts: Those whose tokens are wanted.
+        lookup: As for vectors.
+        store: As for vectors.
+    """
+
+    texts: Collection[str]
+    lookup: Lookup
+    store: Store
+
+
 def embed_documents_cached(
     encoder: Encoder,
     texts: Sequence[str],
     *,
-    lookup: Callable[[Sequence[str]], Mapping[str, NDArray[np.float32]]],
-    store: Callable[[Mapping[str, NDArray[np.float32]]], None],
+    lookup: Lookup,
+    store: Store,
+    tokens: TokenCache | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> NDArray[np.float32]:
     """Return float32[n, dim], the document vectors of the texts, encoding only what is new; equal texts once.
@@ -38,8 +66,9 @@ def embed_documents_cached(
     Args:
         encoder: Encodes what is missing. The cache behind `lookup` and `store` must be of its `info.id`.
         texts: Texts in any order.
-        lookup: Distinct keys (see `text_key`) -> float32[dim] of those that are known.
-        store: Keeps new vectors; called after each batch, so that an interrupted build resumes there.
+        lookup: Of vectors.
+        store: Of vectors.
+        tokens: Which of the texts are to have their tokens cached too; None = none.
         progress: Called with (distinct texts done, distinct texts in all): at once, and after each batch.
     """
     dim = encoder.info.dim
@@ -49,21 +78,49 @@ def embed_documents_cached(
     known = {
         key: vector for key, vector in lookup(list(distinct)).items() if key in distinct and vector.shape == (dim,)
     }
+    lacking: set[str] = set()
+    if tokens is not None:
+        wanted = [key for key, text in distinct.items() if text in tokens.texts]
+        lacking = set(wanted) - cached_tokens(tokens.lookup, wanted, width=encoder.info.token_width).keys()
     # By length, because encoders run texts of one length together.
-    missing = sorted((key for key in distinct if key not in known), key=lambda key: (len(distinct[key]), key))
+    missing = sorted((lacking | distinct.keys()) - (known.keys() - lacking), key=lambda key: (len(distinct[key]), key))
     if progress is not None:
-        progress(len(known), len(distinct))
+        progress(len(distinct) - len(missing), len(distinct))
     for start in range(0, len(missing), _BATCH):
         batch = missing[start : start + _BATCH]
-        vectors = encoder.encode_documents([distinct[key] for key in batch])
-        fresh = dict(zip(batch, vectors, strict=True))
+        fresh = _encoded(encoder, {key: distinct[key] for key in batch}, lacking=lacking, tokens=tokens)
         store(fresh)
         known.update(fresh)
         if progress is not None:
-            progress(len(known), len(distinct))
+            progress(len(distinct) - len(missing) + start + len(batch), len(distinct))
     if not keys:
         return np.zeros((0, dim), dtype=np.float32)
     return np.stack([known[key] for key in keys]).astype(np.float32, copy=False)
+
+
+def _encoded(
+    encoder: Encoder, texts: Mapping[str, str], *, lacking: Set[str], tokens: TokenCache | None
+) -> dict[str, NDArray[np.float32]]:
+    """Return key -> vector, and keep the tokens of those that lack them: before the vector, which says all is there."""
+    if tokens is None or lacking.isdisjoint(texts):
+        return dict(zip(texts, encoder.encode_documents(list(texts.values())), strict=True))
+    read = dict(zip(texts, encode_tokens(encoder, list(texts.values())), strict=True))
+    tokens.store({key: packed(one.tokens) for key, one in read.items() if key in lacking})
+    return {key: one.vector for key, one in read.items()}
+
+
+def packed(tokens: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Return int8[n, width] tokens, width a multiple of four, as float32[n * width / 4] of the same bytes."""
+    return np.ascontiguousarray(tokens).reshape(-1).view(np.float32)
+
+
+def cached_tokens(lookup: Lookup, keys: Sequence[str], *, width: int) -> dict[str, NDArray[np.int8]]:
+    """Return key -> int8[n, width] of the tokens that are known; a damaged entry is as good as none."""
+    return {
+        key: np.ascontiguousarray(values).view(np.int8).reshape(-1, width)
+        for key, values in lookup(keys).items()
+        if values.size and 4 * values.size % width == 0
+    }
 
 
 class CachedQueries:
@@ -83,7 +140,8 @@ class CachedQueries:
             raise RequestError(f"size of the query cache is {size}; it must be 1 or more", field="size")
         self._encoder = encoder
         self._size = size
-        self._vectors: OrderedDict[_Key, NDArray[np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._requests: OrderedDict[tuple[str, ...], RequestVectors] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -107,24 +165,31 @@ class CachedQueries:
             return np.zeros((0, self.info.dim), dtype=np.float32)
         return np.stack([found[text] for text in texts])
 
-    def encode_request(self, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32[1 + n, dim], unit rows, of a request and its clauses: the bytes the wrapped encoder gives."""
-        if not clauses:
-            return self.encode_queries([text])
+    def encode_request(self, text: str, clauses: Sequence[str]) -> RequestVectors:
+        """Return the vectors of a request and its clauses: the bytes the wrapped encoder gives."""
         key = (text, *clauses)
         with self._lock:
-            if key in self._vectors:
-                self._vectors.move_to_end(key)
-                return self._vectors[key].copy()
+            if key in self._requests:
+                self._requests.move_to_end(key)
+                return self._requests[key]
         vectors = encode_request(self._encoder, text, clauses)
-        self._remember([(key, vectors)])
+        vectors.rows.flags.writeable = False
+        with self._lock:
+            self._requests[key] = vectors
+            self._requests.move_to_end(key)
+            while len(self._requests) > self._size:
+                self._requests.popitem(last=False)
         return vectors
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TextVectors]:
+        """Return what the wrapped encoder returns; documents are cached elsewhere, by content hash."""
+        return encode_tokens(self._encoder, texts)
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return what the wrapped encoder returns; documents are cached elsewhere, by content hash."""
         return self._encoder.encode_documents(texts)
 
-    def _remember(self, fresh: Iterable[tuple[_Key, NDArray[np.float32]]]) -> None:
+    def _remember(self, fresh: Iterable[tuple[str, NDArray[np.float32]]]) -> None:
         """Keep copies of the vectors, and forget the texts not asked for longest."""
         with self._lock:
             for key, vector in fresh:

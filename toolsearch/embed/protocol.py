@@ -1,4 +1,4 @@
-"""What an encoder is: an identity, and two functions from texts to unit vectors."""
+"""What an encoder is: an identity, and functions from texts to unit vectors; of some, to those of their tokens too."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ class EncoderInfo:
         cosine_floor: Cosine that unrelated texts reach: calibrated similarity 0.
         cosine_ceiling: Cosine of a clear match: calibrated similarity 1.
         need: dim weights and a bias: log odds that a request with a vector asks for a tool at all; () = not known.
+        token_width: Length of the vector of a token; 0 = the encoder gives none.
+        token_floor: Token by token, the score that unrelated texts reach: calibrated similarity 0.
+        token_ceiling: That of a clear match: calibrated similarity 1.
     """
 
     id: str
@@ -31,6 +34,9 @@ class EncoderInfo:
     cosine_floor: float
     cosine_ceiling: float
     need: tuple[float, ...] = ()
+    token_width: int = 0
+    token_floor: float = 0.0
+    token_ceiling: float = 1.0
 
 
 class Encoder(Protocol):
@@ -50,17 +56,69 @@ class Encoder(Protocol):
         ...
 
 
-@runtime_checkable
-class RequestEncoder(Protocol):
-    """An encoder that reads a request and its clauses in one pass."""
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenQuery:
+    """The tokens of a request, or of a part of it, as they look for their like among the tokens of tools.
 
-    def encode_request(self, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32[1 + n, dim], unit rows: of the text, as `encode_queries` gives it, then of its clauses."""
+    Attributes:
+        rows: int8[n, token_width], directions in levels of 1/127.
+        weights: int64[n], how much each counts, in levels of 1/1024, above 0.
+    """
+
+    rows: NDArray[np.int8]
+    weights: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextVectors:
+    """What an encoder makes of one text.
+
+    Attributes:
+        vector: float32[dim], unit length.
+        tokens: int8[n, token_width], the directions of its tokens in levels of 1/127.
+    """
+
+    vector: NDArray[np.float32]
+    tokens: NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestVectors:
+    """What an encoder makes of a request and its clauses.
+
+    Attributes:
+        rows: float32[1 + n, dim], unit rows: of the text, as `encode_queries` gives it, then of its clauses.
+        tokens: Of the same texts; None where the encoder has no tokens.
+    """
+
+    rows: NDArray[np.float32]
+    tokens: tuple[TokenQuery | None, ...]
+
+
+@runtime_checkable
+class TokenEncoder(Protocol):
+    """An encoder that reads a request and its clauses in one pass, and compares texts token by token as well."""
+
+    def encode_request(self, text: str, clauses: Sequence[str]) -> RequestVectors:
+        """Return the vectors of a request and its clauses."""
+        ...
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TextVectors]:
+        """Return for each tool text its vector, as `encode_documents` gives it, and its tokens."""
         ...
 
 
-def encode_request(encoder: Encoder, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
-    """Return float32[1 + n, dim], unit rows, of a request and its clauses: in one pass where the encoder can."""
-    if clauses and isinstance(encoder, RequestEncoder):
+def encode_request(encoder: Encoder, text: str, clauses: Sequence[str]) -> RequestVectors:
+    """Return the vectors of a request and its clauses: in one pass, and with tokens, where the encoder has them."""
+    if isinstance(encoder, TokenEncoder):
         return encoder.encode_request(text, clauses)
-    return encoder.encode_queries([text, *clauses])
+    rows = encoder.encode_queries([text, *clauses])
+    return RequestVectors(rows, (None,) * len(rows))
+
+
+def encode_tokens(encoder: Encoder, texts: Sequence[str]) -> list[TextVectors]:
+    """Return the vector and the tokens of each tool text; of an encoder without tokens, none."""
+    if isinstance(encoder, TokenEncoder):
+        return encoder.encode_tokens(texts)
+    none = np.zeros((0, encoder.info.token_width), dtype=np.int8)
+    return [TextVectors(vector, none) for vector in encoder.encode_documents(texts)]

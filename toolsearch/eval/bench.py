@@ -20,7 +20,14 @@ from pydantic import ValidationError
 from toolsearch import Principal, Restriction, RuleBook, SearchRequest, ToolIndex, ToolRef, read_path
 from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.embed.catalog import load_encoder
-from toolsearch.embed.protocol import Encoder, EncoderInfo, encode_request
+from toolsearch.embed.protocol import (
+    Encoder,
+    EncoderInfo,
+    RequestVectors,
+    TextVectors,
+    encode_request,
+    encode_tokens,
+)
 from toolsearch.errors import DataError
 from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE, Qrels, Query, read_qrels
 from toolsearch.eval.results import SystemResult, environment, latencies, write_result, write_rows
@@ -91,6 +98,7 @@ class SharedDocumentVectors:
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self._known: dict[str, NDArray[np.float32]] = {}
+        self._read: dict[str, TextVectors] = {}
 
     @property
     def info(self) -> EncoderInfo:
@@ -101,9 +109,15 @@ class SharedDocumentVectors:
         """Return float32[n, dim]; never remembered."""
         return self._encoder.encode_queries(texts)
 
-    def encode_request(self, text: str, clauses: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32[1 + n, dim], of a request and its clauses; never remembered."""
+    def encode_request(self, text: str, clauses: Sequence[str]) -> RequestVectors:
+        """Return the vectors of a request and its clauses; never remembered."""
         return encode_request(self._encoder, text, clauses)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TextVectors]:
+        """Return vectors and tokens of tool texts, computing only those that are new."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._read]
+        self._read.update(zip(new, encode_tokens(self._encoder, new), strict=True))
+        return [self._read[text] for text in texts]
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32[n, dim], computing only the texts that are new."""

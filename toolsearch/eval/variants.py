@@ -69,6 +69,7 @@ def _lanes() -> list[Variant]:
             weights=_only("experience", of=RELEVANCE_SIGNALS),
         ),
         Variant(part="example lane", alone=False, limits={"examples": False}),
+        Variant(part="token by token", alone=False, limits={"tokens": False}),
     ]
 
 

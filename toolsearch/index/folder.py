@@ -8,6 +8,7 @@ snapshots/
     heads.json                 [server, name, version, fingerprint] of each
     lexical.*.npy              postings
     contract_vectors.*.npy     rows and owners; likewise example_vectors, negative_vectors
+    tokens.*.npy               int8 vectors of the tokens of each tool, and where they start
     manifest.json              written last
 ```
 
@@ -49,6 +50,7 @@ from toolsearch.index.manifest import (
 )
 from toolsearch.index.npy import map_npy, npy_chunks
 from toolsearch.index.snapshot import Snapshot
+from toolsearch.index.tokens import TokenIndex
 from toolsearch.index.vectors import VectorIndex
 
 _T = TypeVar("_T")
@@ -57,6 +59,7 @@ SNAPSHOTS = "snapshots"
 CURRENT = "CURRENT"
 CONTRACTS = "contracts.jsonl"
 HEADS = "heads.json"
+TOKENS = "tokens"
 VECTOR_PARTS = ("contract_vectors", "example_vectors", "negative_vectors")
 
 
@@ -179,7 +182,7 @@ def _contents(snapshot: Snapshot) -> Iterator[tuple[str, Iterable[Buffer]]]:
     ]
     yield HEADS, [json.dumps(heads, ensure_ascii=False, separators=(",", ":")).encode()]
     parts: dict[str, Mapping[str, NDArray[Any]]] = {"lexical": snapshot.lexical.arrays()}
-    parts |= {part: getattr(snapshot, part).arrays() for part in VECTOR_PARTS}
+    parts |= {part: getattr(snapshot, part).arrays() for part in (*VECTOR_PARTS, TOKENS)}
     for part, arrays in parts.items():
         for name, array in arrays.items():
             yield f"{part}.{name}.npy", npy_chunks(array)
@@ -197,6 +200,7 @@ def _manifest(snapshot: Snapshot, files: dict[str, FileEntry]) -> Manifest:
             contract_vectors=len(snapshot.contract_vectors.owners),
             example_vectors=len(snapshot.example_vectors.owners),
             negative_vectors=len(snapshot.negative_vectors.owners),
+            tokens=len(snapshot.tokens.rows),
         ),
         files=files,
     )
@@ -273,12 +277,17 @@ def _load(folder: Path, sealed: bytes, *, root: Path, encoder: EncoderInfo) -> S
             contract_vectors=contract,
             example_vectors=example,
             negative_vectors=negative,
+            tokens=TokenIndex.from_arrays(_arrays(folder, manifest, part=TOKENS)),
         )
     except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         raise _corrupt(f"{folder.name} cannot be read: {error}", root=root) from error
-    if _manifest(snapshot, manifest.files) != manifest or any(
-        len(index.owners) and (index.owners[-1] >= snapshot.n_docs or index.dim != encoder.dim)
-        for index in (getattr(snapshot, part) for part in VECTOR_PARTS)
+    if (
+        _manifest(snapshot, manifest.files) != manifest
+        or (len(snapshot.tokens.starts), snapshot.tokens.width) != (snapshot.n_docs + 1, encoder.token_width)
+        or any(
+            len(index.owners) and (index.owners[-1] >= snapshot.n_docs or index.dim != encoder.dim)
+            for index in (getattr(snapshot, part) for part in VECTOR_PARTS)
+        )
     ):
         raise _corrupt(f"{folder.name} does not hold what its manifest says", root=root)
     return snapshot

@@ -67,6 +67,7 @@ class Counts(Frozen):
     contract_vectors: Count
     example_vectors: Count
     negative_vectors: Count
+    tokens: Count
 
 
 class Manifest(Frozen):

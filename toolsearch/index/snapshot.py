@@ -22,10 +22,14 @@ from toolsearch.errors import IndexStateError
 from toolsearch.index.catalog import Catalog
 from toolsearch.index.document import ToolDocument, tool_document
 from toolsearch.index.lexical import LexicalIndex, build_lexical
+from toolsearch.index.tokens import TokenIndex
 from toolsearch.index.vectors import VectorIndex
 
 Embed: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> float32[n, dim] unit rows, for documents; may answer from a cache."""
+
+Tokens: TypeAlias = Callable[[Sequence[str]], Sequence[NDArray[np.int8]]]
+"""Texts -> int8[n, token_width], the tokens of each; may answer from a cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,6 +45,7 @@ class Snapshot:
         contract_vectors: One row a document, of its views; none while vectors are still being built.
         example_vectors: One row for each example request, in the order of `document(doc_id).examples`.
         negative_vectors: One row for each `does_not` and `do_not_use_when` sentence, in that order.
+        tokens: Those of the main text of each document; none of an encoder without tokens.
     """
 
     generation: int
@@ -51,6 +56,7 @@ class Snapshot:
     contract_vectors: VectorIndex
     example_vectors: VectorIndex
     negative_vectors: VectorIndex
+    tokens: TokenIndex
     _documents: dict[int, ToolDocument] = field(default_factory=dict, repr=False)
 
     @property
@@ -65,13 +71,15 @@ class Snapshot:
 
     def pending_texts(self) -> list[str]:
         """Return the distinct texts of the documents that own no vector yet, in order of DocId."""
-        owning = np.zeros(self.n_docs, dtype=np.bool_)
-        owning[self.contract_vectors.owners] = True
         texts: dict[str, None] = {}
-        for doc_id in np.flatnonzero(~owning).tolist():
+        for doc_id in self._pending():
             document = tool_document(self.contracts[doc_id])
             texts.update(dict.fromkeys((*_view_texts(document), *document.examples, *document.negatives)))
         return list(texts)
+
+    def pending_main_texts(self) -> set[str]:
+        """Return those of the pending texts whose tokens are wanted too."""
+        return {tool_document(self.contracts[doc_id]).positive_text for doc_id in self._pending()}
 
     def document(self, doc_id: int) -> ToolDocument:
         """Return the texts of a document, made when first asked for."""
@@ -79,6 +87,11 @@ class Snapshot:
         if document is None:
             document = self._documents[doc_id] = tool_document(self.contracts[doc_id])
         return document
+
+    def _pending(self) -> list[int]:
+        owning = np.zeros(self.n_docs, dtype=np.bool_)
+        owning[self.contract_vectors.owners] = True
+        return np.flatnonzero(~owning).tolist()
 
     def example_text(self, row_id: int) -> str:
         """Return the request that a row of `example_vectors` stands for."""
@@ -97,6 +110,7 @@ def build_snapshot(
     generation: int,
     encoder: EncoderInfo,
     embed: Embed | None,
+    tokens: Tokens | None = None,
     parameters: Bm25Parameters,
     previous: Snapshot | None = None,
 ) -> Snapshot:
@@ -108,6 +122,7 @@ def build_snapshot(
         encoder: Who `embed` is.
         embed: Called once with the distinct texts that have no vector yet, if there are any; None = leave them
             without one for now.
+        tokens: Called with the main texts of the documents that get vectors; None = they get no tokens.
         parameters: Of BM25.
         previous: A snapshot to carry over from; what does not fit (another analyzer, encoder or other parameters) is
             built afresh.
@@ -121,12 +136,15 @@ def build_snapshot(
     old_ids = np.full(len(catalog), -1, dtype=np.int32) if previous is None else catalog.kept_from(previous.contracts)
     new = {doc_id: tool_document(catalog[doc_id]) for doc_id in np.flatnonzero(old_ids < 0).tolist()}
     vectors = _kept_vectors(previous, old_ids, encoder=encoder)
+    told: dict[int, NDArray[np.int8]] = {}
     if embed is not None:
         owning = np.zeros(len(catalog), dtype=np.bool_)
         owning[vectors[0].owners] = True
         pending = np.flatnonzero(~owning).tolist()
         documents = {doc_id: new.get(doc_id) or tool_document(catalog[doc_id]) for doc_id in pending}
         vectors = _with_vectors(vectors, documents, embed=embed)
+        if tokens is not None and documents:
+            told = dict(zip(documents, tokens([one.positive_text for one in documents.values()]), strict=True))
     return Snapshot(
         generation=generation,
         analyzer=ANALYZER_ID,
@@ -136,6 +154,7 @@ def build_snapshot(
         contract_vectors=vectors[0],
         example_vectors=vectors[1],
         negative_vectors=vectors[2],
+        tokens=_tokens(previous, old_ids, told, encoder=encoder),
     )
 
 
@@ -182,6 +201,16 @@ def _kept_vectors(previous: Snapshot | None, old_ids: NDArray[np.int32], *, enco
     new_ids[old_ids[kept]] = np.flatnonzero(kept)
     contract, example, negative = (index.remapped(new_ids, added_rows=none, added_owners=[]) for index in before)
     return contract, example, negative
+
+
+def _tokens(
+    previous: Snapshot | None, old_ids: NDArray[np.int32], told: Mapping[int, NDArray[np.int8]], *, encoder: EncoderInfo
+) -> TokenIndex:
+    """Return the tokens that unchanged contracts have already, and new ones."""
+    if previous is None or not _same_encoder(previous.encoder, encoder):
+        return TokenIndex.empty(0, width=encoder.token_width).changed(np.full(len(old_ids), -1, dtype=np.int32), told)
+    same = len(old_ids) == previous.n_docs and bool(np.all(old_ids >= 0)) and not told
+    return previous.tokens if same else previous.tokens.changed(old_ids, told)
 
 
 def _same_encoder(one: EncoderInfo, other: EncoderInfo) -> bool:

@@ -3,15 +3,16 @@
 Some requests need no tool: small talk, general knowledge, a poem, a lift to the station. A floor on similarity does not
 tell them apart, as short requests for real tools score as low. So the request itself is asked whether it wants a tool:
 
-    confidence = 1 / (1 + exp(-(RELEVANCE relevance + NEARNESS nearness + need - OFFSET)))
+    confidence = 1 / (1 + exp(-(RELEVANCE relevance + NEARNESS nearness + TOKENS tokens + need - few - OFFSET)))
 
-Relevance and nearness (calibrated cosine with the whole request) are those of the most relevant tool. Need is the log
-odds that the request asks for a tool: a logistic regression on its vector, whose weights the bundled encoder brings
-along; for other encoders, how far the request is from a bank of requests that need none (`no_tool.txt`: our own
-writing, English and Chinese). The three were weighed by a logistic regression on train sets: requests over their
-catalogue and over a few tools, against the same requests over three others and against requests that need none. It
-gives both classes even odds; OFFSET adds odds of about ten to one that a request of an agent asks for a tool. Only the
-best tool counts, so a hidden tool moves no confidence.
+Relevance, nearness (calibrated cosine with the whole request) and tokens (the same token by token) are those of the
+most relevant tool. Need is the log odds that the request asks for a tool: a logistic regression on its vector, whose
+weights the bundled encoder brings along; for other encoders, how far the request is from a bank of requests that need
+none (`no_tool.txt`: our own writing, English and Chinese). `few` is what speaks against a handful of tools: the fewer
+there are, the likelier the request is for one that is not there. The parts were weighed on train sets and half of our
+own `fits.tsv`: requests over their catalogue and over a few tools, against the same requests over others and against
+requests that need none; the other half and the dev sets chose. By OFFSET 1.7 % of the dev requests that a tool serves
+are refused. Only the best tool and the number of visible ones count, so a hidden tool moves no confidence.
 """
 
 from __future__ import annotations
@@ -27,22 +28,26 @@ from numpy.typing import NDArray
 from toolsearch.embed.protocol import EncoderInfo
 from toolsearch.rank.recall import Probe, Recalled
 from toolsearch.rank.rerank import Scored
-from toolsearch.rank.signals import calibrate
+from toolsearch.rank.signals import calibrate, calibrate_tokens
 
-RELEVANCE = 9.6
-NEARNESS = 9.0
-OFFSET = 7.1
+RELEVANCE = 8.0
+NEARNESS = 8.0
+TOKENS = 4.0
+OFFSET = 8.3
+
+FEW, ENOUGH = 2.0, 16
+"""What counts against a single tool, falling with the logarithm of their number to nothing at ENOUGH tools."""
 
 NEAREST = 2
 """Requests of the bank whose mean similarity counts: one alone may be near by chance."""
 
-FAR, SLOPE = 4.0, 9.0
+FAR, SLOPE = 5.2, 9.0
 """Need by the bank: so much where nothing in it is like the request, less the slope times the similarity."""
 
-SAID = 3.0
-"""Least need of a request that names the best tool, or that it has served before."""
+SAID = 4.2
+"""Least need of a request that names the best tool, or that it has served before. How few there are counts not then."""
 
-UNREAD = 5.0
+UNREAD = 6.2
 """Need of a request whose meaning was not compared: only relevance speaks."""
 
 
@@ -60,6 +65,7 @@ def confidence(
     recalled: Recalled,
     encoder: EncoderInfo,
     bank: NDArray[np.float32] | None,
+    tools: int,
 ) -> float:
     """Return how likely the best tool fits the request, in [0, 1]; 0 where nothing was recalled.
 
@@ -70,24 +76,30 @@ def confidence(
         encoder: Whose calibration maps cosines to [0, 1].
         bank: float32[n, dim], vectors of requests that need no tool, for encoders that do not read the need; None =
             not compared.
+        tools: How many tools are visible.
     """
     if not scored:
         return 0.0
     best = max(scored, key=lambda item: (item.relevance, -item.doc_id))
     vector = probes[0].vector
     if vector is None or (bank is None and not encoder.need):
-        return logistic(best.relevance, nearness=best.relevance, need=UNREAD)
+        return logistic(best.relevance, nearness=best.relevance, tokens=best.relevance, need=UNREAD, tools=tools)
     need = _read_need(vector, encoder) if bank is None else _need_by_bank(vector, encoder, bank)
     if best.evidence.named or best.evidence.past:
-        need = max(need, SAID)
+        need, tools = max(need, SAID), max(tools, ENOUGH)
     at = int(recalled.doc_ids.searchsorted(best.doc_id))
     cosine = max(float(recalled.contract_cosines[0, at]), float(recalled.example_cosines[0, at]))
-    return logistic(best.relevance, nearness=_similarity(cosine, encoder), need=need)
+    nearness = _similarity(cosine, encoder)
+    told = float(calibrate_tokens(recalled.token_scores[0, at : at + 1], encoder=encoder)[0])
+    tokens = nearness if math.isnan(told) else told
+    return logistic(best.relevance, nearness=nearness, tokens=tokens, need=need, tools=tools)
 
 
-def logistic(relevance: float, *, nearness: float, need: float) -> float:
-    """Return the confidence for a relevance and a nearness in [0, 1] and log odds of need."""
-    return 1.0 / (1.0 + math.exp(OFFSET - RELEVANCE * relevance - NEARNESS * nearness - need))
+def logistic(relevance: float, *, nearness: float, tokens: float, need: float, tools: int) -> float:
+    """Return the confidence for relevance, nearness and tokens in [0, 1], log odds of need and visible tools, >= 1."""
+    few = FEW * max(0.0, 1.0 - math.log(tools) / math.log(ENOUGH))
+    odds = RELEVANCE * relevance + NEARNESS * nearness + TOKENS * tokens + need - few - OFFSET
+    return 1.0 / (1.0 + math.exp(-odds))
 
 
 def _read_need(vector: NDArray[np.float32], encoder: EncoderInfo) -> float:

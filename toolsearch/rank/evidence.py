@@ -176,7 +176,12 @@ def _relevance_signals(doc_id: int, at: int, probe_at: int, *, situation: Situat
     if probe.vector is not None and by_example > by_contract:
         example = partial(nearest_example, situation.snapshot, doc_id, probe.vector)
     return {
-        "semantic": semantic(float(relevance.semantic[at]), cosine=max(by_contract, by_example), example=example),
+        "semantic": semantic(
+            float(relevance.semantic[at]),
+            cosine=max(by_contract, by_example),
+            tokens=float(recalled.token_scores[probe_at, at]),
+            example=example,
+        ),
         "lexical": lexical(
             float(relevance.lexical[at]),
             matches=lambda: probe.words.matched(doc_id) if probe.words is not None else ((), ()),

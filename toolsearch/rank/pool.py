@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from toolsearch.analysis.analyzer import analyze, han_share
 from toolsearch.config import Profile
-from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.embed.protocol import EncoderInfo, RequestVectors, TokenQuery
 from toolsearch.explain import ReasonCode, Why
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import LexicalBackend
@@ -35,7 +35,7 @@ NEEDERS = 3
 NEIGHBOUR_SOURCES = 5
 """Only the best documents may point at their neighbours."""
 
-Encode = Callable[[str, Sequence[str]], NDArray[np.float32]]
+Encode = Callable[[str, Sequence[str]], RequestVectors]
 
 
 def reads(text: str, *, encoder: EncoderInfo) -> bool:
@@ -64,21 +64,23 @@ def make_probes(
         lexical: Binds words to `docs` and scores them.
         docs: The visible documents.
         encoder: Decides which texts the vector lane abstains from.
-        encode: A text and its parts -> float32[1 + n, dim]; not called when the lane abstains from all of them.
+        encode: A text and its parts -> the vectors of all; not called when the lane abstains from all of them.
             None = no vectors yet.
     """
     texts = (text, *intent.clauses)
-    vectors: dict[int, NDArray[np.float32]] = {}
+    vectors: dict[int, tuple[NDArray[np.float32], TokenQuery | None]] = {}
     if encode is not None and mode is not Mode.LEXICAL:
         wanted = [at for at, part in enumerate(texts) if mode is Mode.VECTOR or reads(part, encoder=encoder)]
         if wanted:
             first, *others = (texts[at] for at in wanted)
-            vectors = dict(zip(wanted, encode(first, others), strict=True))
+            read = encode(first, others)
+            vectors = dict(zip(wanted, zip(read.rows, read.tokens, strict=True), strict=True))
     return tuple(
         Probe(
             text=part,
             words=None if mode is Mode.VECTOR else lexical.bind(analyze(part), docs=docs),
-            vector=vectors.get(at),
+            vector=vectors[at][0] if at in vectors else None,
+            tokens=vectors[at][1] if at in vectors else None,
         )
         for at, part in enumerate(texts)
     )

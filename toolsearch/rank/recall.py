@@ -15,14 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.config import past_gain
-from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.embed.protocol import EncoderInfo, TokenQuery
 from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import BoundTerms, top
+from toolsearch.index.tokens import TokenIndex
 from toolsearch.index.vectors import VectorHits, VectorIndex
 from toolsearch.query import SignalName
 from toolsearch.rank.experience import PastRequests, Votes, lifted
-from toolsearch.rank.signals import calibrate
+from toolsearch.rank.signals import calibrate, calibrate_tokens
 from toolsearch.rank.tuned import QueryMap
+
+TOKEN_SHARE = 0.3
+"""Part of the meaning that is compared token by token."""
 
 NAME_SHARE = 0.1
 """Part of the lexical signal that says how much of the tool's name stands in the request."""
@@ -35,11 +39,13 @@ class Probe:
     Attributes:
         words: The request's words bound to the visible documents; None = the lexical lane is off.
         vector: float32[dim] for the vector lane; None = the lane abstains.
+        tokens: The same, token by token; None where the encoder has no tokens.
     """
 
     text: str
     words: BoundTerms | None
     vector: NDArray[np.float32] | None
+    tokens: TokenQuery | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +54,7 @@ class Lanes:
 
     contracts: VectorIndex
     examples: VectorIndex
+    tokens: TokenIndex
     encoder: EncoderInfo
     past: PastRequests | None = None
     query_map: QueryMap | None = None
@@ -55,6 +62,10 @@ class Lanes:
     def without_examples(self) -> Lanes:
         """Return the lanes without example requests."""
         return replace(self, examples=VectorIndex.build((), (), dim=self.contracts.dim))
+
+    def without_tokens(self) -> Lanes:
+        """Return the lanes without the tokens of contracts."""
+        return replace(self, tokens=TokenIndex.empty(len(self.tokens.starts) - 1, width=self.tokens.width))
 
     def with_past(self, past: PastRequests | None) -> Lanes:
         """Return the lanes with the past requests of a principal."""
@@ -84,6 +95,7 @@ class Recalled:
         lexical: float64[p, n] in [0, 1], share of what each probe could score; `-1` rows where the lane abstains.
         names: float64[p, n] in [0, 1], share of a tool's name tokens that stand in each probe; 0 where lexical is off.
         contract_cosines: float64[p, n]; NaN rows where the lane abstains.
+        token_scores: float64[p, n], token by token; NaN where a document or a probe has no tokens.
         example_cosines: float64[p, n], best example; -1 where a document has none, NaN rows where the lane abstains.
         past: float64[p, n] in [0, 1], what past requests say; 0 where there are none.
         past_sources: int64[p, n], how many sources of past requests say so.
@@ -93,6 +105,7 @@ class Recalled:
     lexical: NDArray[np.float64]
     names: NDArray[np.float64]
     contract_cosines: NDArray[np.float64]
+    token_scores: NDArray[np.float64]
     example_cosines: NDArray[np.float64]
     past: NDArray[np.float64]
     past_sources: NDArray[np.int64]
@@ -185,7 +198,8 @@ def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, also: Sequence[int] = (
         if (vote := lists.votes[row]) is not None:
             _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)
             past[row, at], sources[row, at] = vote.values[given], vote.sources[given]
-    return Recalled(doc_ids, lexical, named, contracts, examples, past, sources)
+    tokens = _token_scores(lists.probes, lanes.tokens, doc_ids=doc_ids)
+    return Recalled(doc_ids, lexical, named, contracts, tokens, examples, past, sources)
 
 
 def _nearest(index: VectorIndex, probes: Sequence[Probe], *, docs: DocSet, depth: int) -> list[VectorHits | None]:
@@ -211,6 +225,14 @@ def _cosines(
     values[places], at_hand[places] = known.cosines, True
     values[~at_hand] = index.cosines(vector, doc_ids=doc_ids[~at_hand])
     return values
+
+
+def _token_scores(probes: Sequence[Probe], index: TokenIndex, *, doc_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return float64[p, n], how well the tokens of each probe find their like in each document; NaN = not compared."""
+    scores = np.full((len(probes), doc_ids.size), np.nan)
+    aimed = [at for at, probe in enumerate(probes) if probe.tokens is not None]
+    scores[aimed] = index.scores([query for at in aimed if (query := probes[at].tokens) is not None], doc_ids=doc_ids)
+    return scores
 
 
 def _votes(past: PastRequests | None, probe: Probe, *, docs: DocSet) -> Votes | None:
@@ -264,6 +286,15 @@ class Relevance:
     spoke: frozenset[SignalName]
 
 
+def by_meaning(recalled: Recalled, *, encoder: EncoderInfo) -> NDArray[np.float64]:
+    """Return float64[p, n] in [0, 1], how close each document is to each probe: as a whole, and token by token."""
+    whole = calibrate(np.nan_to_num(recalled.contract_cosines, nan=-1.0), encoder=encoder)
+    tokens = calibrate_tokens(recalled.token_scores, encoder=encoder)
+    return np.asarray(
+        np.where(np.isnan(tokens), whole, (1.0 - TOKEN_SHARE) * whole + TOKEN_SHARE * tokens), dtype=np.float64
+    )
+
+
 def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[SignalName, float]) -> Relevance:
     """Combine the lanes: a weighted mean over those that spoke for the request (the weights of others fall away).
 
@@ -278,7 +309,7 @@ def relevance(recalled: Recalled, *, encoder: EncoderInfo, weights: Mapping[Sign
         encoder: Whose calibration maps cosines to [0, 1].
         weights: Of all signals; those of relevance are used.
     """
-    by_contract = calibrate(np.nan_to_num(recalled.contract_cosines, nan=-1.0), encoder=encoder)
+    by_contract = by_meaning(recalled, encoder=encoder)
     by_example = calibrate(np.nan_to_num(recalled.example_cosines, nan=-1.0), encoder=encoder)
     lanes: dict[SignalName, NDArray[np.float64]] = {
         "semantic": np.maximum(by_contract, by_example),

@@ -42,10 +42,19 @@ def calibrate(cosines: NDArray[np.float64], *, encoder: EncoderInfo) -> NDArray[
     return np.asarray(np.clip((cosines - encoder.cosine_floor) / span, 0.0, 1.0), dtype=np.float64)
 
 
-def semantic(value: float, *, cosine: float, example: Callable[[], str] | None) -> Signal:
-    """Say how close the request is to the contract, or to one of its examples."""
+def calibrate_tokens(scores: NDArray[np.float64], *, encoder: EncoderInfo) -> NDArray[np.float64]:
+    """Map scores of comparing token by token to similarity in [0, 1], likewise; NaN stays."""
+    span = encoder.token_ceiling - encoder.token_floor
+    return np.asarray(np.clip((scores - encoder.token_floor) / span, 0.0, 1.0), dtype=np.float64)
+
+
+def semantic(
+    value: float, *, cosine: float, tokens: float = math.nan, example: Callable[[], str] | None = None
+) -> Signal:
+    """Say how close the request is to the contract, as a whole and token by token, or to one of its examples."""
     if example is None:
-        return Signal(value, lambda: Why(ReasonCode.MEANING_MATCH, f"meaning is close (cosine {cosine:.2f})"))
+        by_token = "" if math.isnan(tokens) else f", token by token {tokens:.2f}"
+        return Signal(value, lambda: Why(ReasonCode.MEANING_MATCH, f"meaning is close (cosine {cosine:.2f}{by_token})"))
     return Signal(
         value,
         lambda: Why(

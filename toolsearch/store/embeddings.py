@@ -24,14 +24,16 @@ def cached_vectors(connection: Connection, *, encoder_id: str, hashes: Iterable[
     return {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
 
 
-def cache_vectors(connection: Connection, *, encoder_id: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-    """Add hash -> float32[dim]; a hash that is there keeps its vector, as the same text gives the same one.
+def cache_vectors(
+    connection: Connection, *, encoder_id: str, vectors: Mapping[str, NDArray[np.float32]], one_length: bool = True
+) -> None:
+    """Add hash -> float32[n]; a hash that is there keeps its vector, as the same text gives the same one.
 
     Raises:
-        EncoderMismatch: If the vectors differ in length.
+        EncoderMismatch: If the vectors differ in length, unless that is as it should be.
     """
     lengths = {vector.shape for vector in vectors.values()}
-    if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
+    if (one_length and len(lengths) > 1) or any(len(shape) != 1 for shape in lengths):
         raise EncoderMismatch(
             f"vectors of {encoder_id} have shapes {sorted(lengths)[:3]}; give vectors of one length",
             found=encoder_id,

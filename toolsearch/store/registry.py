@@ -221,6 +221,11 @@ class Registry:
         with self._database.transaction() as connection:
             embeddings.cache_vectors(connection, encoder_id=encoder_id, vectors=vectors)
 
+    def put_tokens(self, encoder_id: str, tokens: Mapping[str, NDArray[np.float32]]) -> None:
+        """Cache hash -> float32[n], packed tokens of any number; `embeddings` finds them under that encoder_id."""
+        with self._database.transaction() as connection:
+            embeddings.cache_vectors(connection, encoder_id=encoder_id, vectors=tokens, one_length=False)
+
     def drop_embeddings(self, *, except_encoder_id: str) -> int:
         """Delete the cached vectors of all other encoders and return how many."""
         with self._database.transaction() as connection:

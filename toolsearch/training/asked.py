@@ -3,7 +3,9 @@
 Labelled requests of public sets say what a function is called by; people say what they need. `data/requests.tsv` asks
 for real tools twice each, once in English and once in Chinese, in two different situations. `data/tasks.tsv` holds
 requests of several steps, cut where one step ends: it teaches the vector of a step, taken out of one pass over the
-whole request, to find the tool of that step. `data/no_tool.txt` holds requests that no tool is needed for.
+whole request, to find the tool of that step. `data/no_tool.txt` holds requests that no tool is needed for,
+`data/other_languages.tsv` requests of both kinds in twelve other languages, and `data/fits.tsv` what a few tools can
+serve, and what they cannot.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ HELD_OUT_EVERY: Final = 10
 """Every tenth row is kept for choosing."""
 
 NEEDLESS_HELD_OUT_EVERY: Final = 7
+FOREIGN_HELD_OUT_EVERY: Final = 5
+FITS_HELD_OUT_EVERY: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,60 @@ class NeedlessRequest:
 
     text: str
     held_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignRequest:
+    """A request in another language than English and Chinese.
+
+    Attributes:
+        key: `data set/id` of the tool it asks for; "" where it needs none.
+        language: ISO 639-1 code.
+        text: The request.
+        held_out: Whether it is kept for choosing.
+    """
+
+    key: str
+    language: str
+    text: str
+    held_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A few tools, a request that one of them serves, and one that none of them does.
+
+    Attributes:
+        keys: `data set/id` of the tools; the first is the one that serves.
+        served: The request that it serves.
+        other: A request for a tool that is not among them.
+        held_out: Whether the row is kept for choosing.
+    """
+
+    keys: tuple[str, ...]
+    served: str
+    other: str
+    held_out: bool
+
+
+@cache
+def foreign_requests() -> tuple[ForeignRequest, ...]:
+    """Return our own requests in other languages, in file order."""
+    rows = [line.split("\t") for line in own_lines("other_languages.tsv")]
+    return tuple(
+        ForeignRequest("" if key == "-" else key, language, text, at % FOREIGN_HELD_OUT_EVERY == 0)
+        for at, (key, language, text) in enumerate(rows)
+    )
+
+
+@cache
+def fits() -> tuple[Fit, ...]:
+    """Return what few tools can and cannot serve, in file order."""
+    rows = [line.split("\t") for line in own_lines("fits.tsv")]
+    return tuple(
+        Fit(tuple(keys.split("|")), served, other, at % FITS_HELD_OUT_EVERY == 0)
+        for at, (keys, served, other) in enumerate(rows)
+    )
 
 
 @cache

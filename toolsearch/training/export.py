@@ -174,3 +174,31 @@ def _attention(graph: _Graph, qkv: str, *, prefix: str, scale: float) -> str:
     mixed = graph.add("MatMul", [shares, parts[2]], f"{prefix}mixed")
     back = graph.add("Transpose", [mixed], f"{prefix}back", perm=[0, 1, 3, 2, 4])
     return graph.add("Reshape", [back, "width_shape"], f"{prefix}context")
+
+
+def read_state(path: Path) -> State:
+    """Return the parameters of a graph that `write_onnx` wrote, as floats: what its int8 values stand for."""
+    constants = {one.name: numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer}
+    state = {
+        "words.weight": constants["words"] * constants["words_scale"],
+        "places": constants["places"],
+    }
+    for name, value in constants.items():
+        if name.endswith(".scale"):
+            stem = name.removesuffix(".scale")
+            weight = (constants[f"{stem}.weight"] * value).T
+            state[f"{stem}.weight"] = weight * constants.get(f"{stem}.divisor", np.float32(1))
+            state[f"{stem}.bias"] = constants[f"{stem}.bias"]
+        elif "norm" in name:
+            state[name] = value
+    return {name: np.array(value, dtype=np.float32, order="C") for name, value in state.items()}
+
+
+def replace_layers(path: Path, other: Path, *, prefixes: tuple[str, ...]) -> None:
+    """Take the constants whose names start with one of the prefixes from another graph of the same shape."""
+    model, source = onnx.load(path), onnx.load(other)
+    newer = {one.name: one for one in source.graph.initializer}
+    for one in model.graph.initializer:
+        if one.name.startswith(prefixes):
+            one.CopyFrom(newer[one.name])
+    path.write_bytes(model.SerializeToString(deterministic=True))

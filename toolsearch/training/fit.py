@@ -17,11 +17,18 @@ from toolsearch.embed.normalise import encoder_text
 from toolsearch.embed.spans import token_spans
 from toolsearch.training.model import TextEncoder, pooled
 from toolsearch.training.pairs import Batch, Example, Steps, is_steps
+from toolsearch.training.tokens import TokenHead
 
 REQUEST_TOKENS: Final = 48
 TASK_TOKENS: Final = 112
 SCALE: Final = 30.0
 """Inverse temperature of the softmax over cosines."""
+
+TOKEN_SCALE: Final = 20.0
+"""The same over the scores of a `TokenHead`."""
+
+HEAD_RATE: Final = 10.0
+"""Learning rate of a `TokenHead`, as a multiple of the encoder's: it starts from nothing."""
 
 STRANGERS: Final = 12
 """Requests that need no tool, a batch."""
@@ -68,30 +75,31 @@ def right_mask(batch: Sequence[Example]) -> NDArray[np.bool_]:
 
 
 def contrastive_loss(
-    requests: Tensor, tools: Tensor, right: Tensor, *, twin: float, strangers: Tensor | None = None
+    scores: Tensor, right: Tensor, *, twins: Tensor, strangers: Tensor | None = None, scale: float = SCALE
 ) -> Tensor:
-    """Return the symmetric InfoNCE loss of unit rows.
+    """Return the symmetric InfoNCE loss.
 
     Args:
-        requests: float32[n, width].
-        tools: float32[n, width]; row i is the tool of request i.
+        scores: float32[n, n], of requests with tools; column i is the tool of request i.
         right: bool[n, n], pairs that are no negatives; left out of the sums except on the diagonal.
-        twin: Cosine of two tools from which on they are taken for the same one, so no negatives either.
-        strangers: float32[m, width], requests that need no tool: negatives of every tool.
+        twins: bool[n, n], tools that are taken for the same one, so no negatives either.
+        strangers: float32[m, n], scores of requests that need no tool: negatives of every tool.
+        scale: Inverse temperature of the softmax.
     """
-    twins = (tools @ tools.T).detach() > twin
     others = (right | twins) & ~torch.eye(len(right), dtype=torch.bool)
-    scores = (SCALE * requests @ tools.T).masked_fill(others, float("-inf"))
+    rows = (scale * scores).masked_fill(others, float("-inf"))
     target = torch.arange(len(right))
-    asked = scores.T if strangers is None else torch.cat([scores.T, SCALE * tools @ strangers.T], dim=1)
-    rows, columns = functional.cross_entropy(scores, target), functional.cross_entropy(asked, target)
-    return (rows + columns) / 2
+    columns = rows.T if strangers is None else torch.cat([rows.T, scale * strangers.T], dim=1)
+    return (functional.cross_entropy(rows, target) + functional.cross_entropy(columns, target)) / 2
 
 
 def tokenise(tokenizer: Tokenizer, texts: Sequence[str], *, cut: int) -> tuple[Tensor, Tensor]:
     """Return ids int64[n, longest] and mask bool[n, longest] of texts cut at that many tokens."""
     tokenizer.enable_truncation(cut)
-    rows = [encoding.ids for encoding in tokenizer.encode_batch([encoder_text(text) for text in texts])]
+    return _padded([encoding.ids for encoding in tokenizer.encode_batch([encoder_text(text) for text in texts])])
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     longest = max(map(len, rows))
     ids = np.zeros((len(rows), longest), dtype=np.int64)
     mask = np.zeros((len(rows), longest), dtype=np.bool_)
@@ -147,9 +155,17 @@ def input_ranges(model: TextEncoder, tokenizer: Tokenizer, texts: Sequence[str])
     return {name: value.numpy() for name, value in largest.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What is being fitted: the encoder with its tokenizer, and the head that compares tokens, if there is one."""
+
+    model: TextEncoder
+    tokenizer: Tokenizer
+    head: TokenHead | None = None
+
+
 def fit(
-    model: TextEncoder,
-    tokenizer: Tokenizer,
+    fitted: Fitted,
     batches: Sequence[Batch],
     *,
     schedule: Schedule,
@@ -158,11 +174,10 @@ def fit(
     strangers: Sequence[str] = (),
     report: Callable[[int, float], None],
 ) -> None:
-    """Fit the model in place over the batches, in their order, at most `schedule.steps` of them.
+    """Fit in place over the batches, in their order, at most `schedule.steps` of them.
 
     Args:
-        model: What is fitted.
-        tokenizer: Its tokenizer.
+        fitted: What is fitted, as far as its parameters require a gradient.
         batches: Pairs, or tasks of several steps; one batch a step.
         schedule: Learning rates.
         tool_tokens: Where the texts of tools are cut.
@@ -170,66 +185,105 @@ def fit(
         strangers: Requests that need no tool; every batch of pairs has the next few of them as negatives.
         report: Called after each step with its number and loss.
     """
-    fitted = [value for value in model.parameters() if value.requires_grad]
-    optimiser = torch.optim.AdamW(fitted, lr=schedule.peak, weight_decay=0.01, fused=True)
-    model.train()
+    inside = [value for value in fitted.model.parameters() if value.requires_grad]
+    groups = [{"params": inside, "times": 1.0}]
+    if fitted.head is not None:
+        groups.append({"params": list(fitted.head.parameters()), "times": HEAD_RATE})
+    optimiser = torch.optim.AdamW(groups, lr=schedule.peak, weight_decay=0.01, fused=True)
+    fitted.model.train()
     for step, batch in enumerate(batches[: schedule.steps]):
         for group in optimiser.param_groups:
-            group["lr"] = schedule.rate(step)
+            group["lr"] = schedule.rate(step) * group["times"]
         if is_steps(batch):
-            loss = steps_loss(model, tokenizer, batch, tool_tokens=tool_tokens, twin=twin)
+            loss = steps_loss(fitted, batch, tool_tokens=tool_tokens, twin=twin)
         else:
             some = [strangers[(step * STRANGERS + at) % len(strangers)] for at in range(STRANGERS if strangers else 0)]
             pairs = cast("tuple[Example, ...]", batch)
-            loss = step_loss(model, tokenizer, pairs, tool_tokens=tool_tokens, twin=twin, strangers=some)
+            loss = step_loss(fitted, pairs, tool_tokens=tool_tokens, twin=twin, strangers=some)
         optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
-        torch.nn.utils.clip_grad_norm_(fitted, 1.0)
+        torch.nn.utils.clip_grad_norm_(inside, 1.0)
         optimiser.step()
         report(step, float(loss.detach()))
 
 
 def step_loss(
-    model: TextEncoder,
-    tokenizer: Tokenizer,
-    batch: Sequence[Example],
-    *,
-    tool_tokens: int,
-    twin: float = NO_TWINS,
-    strangers: Sequence[str] = (),
+    fitted: Fitted, batch: Sequence[Example], *, tool_tokens: int, twin: float = NO_TWINS, strangers: Sequence[str] = ()
 ) -> Tensor:
     """Return the loss of one batch of pairs."""
     asked = [*(example.request for example in batch), *strangers]
-    with torch.autocast("cpu", torch.bfloat16):
-        requests = model(*tokenise(tokenizer, asked, cut=REQUEST_TOKENS)).float()
-        tools = model(*tokenise(tokenizer, [example.tool for example in batch], cut=tool_tokens)).float()
+    tools = _Texts.of(fitted, [example.tool for example in batch], cut=tool_tokens)
+    requests = _Texts.of(fitted, asked, cut=REQUEST_TOKENS)
     right, size = torch.from_numpy(right_mask(batch)), len(batch)
-    others = requests[size:] if strangers else None
-    return contrastive_loss(requests[:size], tools, right, twin=twin, strangers=others)
+
+    def loss(scores: Tensor, scale: float) -> Tensor:
+        others = scores[size:] if strangers else None
+        return contrastive_loss(scores[:size], right, twins=tools.twins(twin), strangers=others, scale=scale)
+
+    return _both(fitted, loss, requests.hidden, requests.owner, tools, rows=len(asked))
 
 
-def steps_loss(
-    model: TextEncoder, tokenizer: Tokenizer, batch: Sequence[Steps], *, tool_tokens: int, twin: float = NO_TWINS
-) -> Tensor:
+def steps_loss(fitted: Fitted, batch: Sequence[Steps], *, tool_tokens: int, twin: float = NO_TWINS) -> Tensor:
     """Return the loss of one batch of tasks.
 
     Half of it is that of the steps, each the mean of its tokens in one pass over the whole task, where the tools of the
     other steps are negatives; half that of the whole tasks, where they are not.
     """
-    tools = [example for steps in batch for example in steps.examples]
+    examples = [example for steps in batch for example in steps.examples]
+    tools = _Texts.of(fitted, [example.tool for example in examples], cut=tool_tokens)
+    ids, mask, parts = _tokenise_steps(fitted.tokenizer, batch)
     with torch.autocast("cpu", torch.bfloat16):
-        ids, mask, parts = _tokenise_steps(tokenizer, batch)
-        hidden = model.tokens(ids, mask)
-        told = model(*tokenise(tokenizer, [example.tool for example in tools], cut=tool_tokens)).float()
-    task = torch.arange(len(batch)).repeat_interleave(mask.sum(1))
-    whole = pooled(hidden, task, rows=len(batch))
+        hidden = fitted.model.tokens(ids, mask)
     at = parts.reshape(-1)[mask.reshape(-1)]
-    step = pooled(hidden[at >= 0], at[at >= 0], rows=len(tools))
-    right = torch.from_numpy(right_mask(tools))
+    right = torch.from_numpy(right_mask(examples))
     member = torch.tensor([at for at, steps in enumerate(batch) for _ in steps.examples])
-    of_steps = contrastive_loss(step, told, right, twin=twin)
-    of_tasks = contrastive_loss(whole[member], told, right | (member[:, None] == member), twin=twin)
-    return (of_steps + of_tasks) / 2
+    twins = tools.twins(twin)
+
+    def of_steps(scores: Tensor, scale: float) -> Tensor:
+        return contrastive_loss(scores, right, twins=twins, scale=scale)
+
+    def of_tasks(scores: Tensor, scale: float) -> Tensor:
+        together = right | (member[:, None] == member)
+        return contrastive_loss(scores[member], together, twins=twins, scale=scale)
+
+    task = torch.arange(len(batch)).repeat_interleave(mask.sum(1))
+    steps = _both(fitted, of_steps, hidden[at >= 0], at[at >= 0], tools, rows=len(examples))
+    return (steps + _both(fitted, of_tasks, hidden, task, tools, rows=len(batch))) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The last hidden states of some texts: float[n, width], int64[n] which text each is of, bool[texts, longest]."""
+
+    hidden: Tensor
+    owner: Tensor
+    mask: Tensor
+
+    @classmethod
+    def of(cls, fitted: Fitted, texts: Sequence[str], *, cut: int) -> _Texts:
+        ids, mask = tokenise(fitted.tokenizer, texts, cut=cut)
+        with torch.autocast("cpu", torch.bfloat16):
+            hidden = fitted.model.tokens(ids, mask)
+        return cls(hidden, torch.arange(len(texts)).repeat_interleave(mask.sum(1)), mask)
+
+    @property
+    def vectors(self) -> Tensor:
+        return pooled(self.hidden, self.owner, rows=len(self.mask))
+
+    def twins(self, twin: float) -> Tensor:
+        """Return bool[texts, texts]: cosine from which on two texts are taken for the same one."""
+        vectors = self.vectors.detach()
+        return vectors @ vectors.T > twin
+
+
+def _both(
+    fitted: Fitted, loss: Callable[[Tensor, float], Tensor], hidden: Tensor, owner: Tensor, tools: _Texts, *, rows: int
+) -> Tensor:
+    """Return a loss of the cosines of whole texts and, where a head is fitted too, of its scores."""
+    whole = loss(pooled(hidden, owner, rows=rows) @ tools.vectors.T, SCALE)
+    if fitted.head is None:
+        return whole
+    return whole + loss(fitted.head(hidden, owner, tools.hidden, tools.mask, rows=rows), TOKEN_SCALE)
 
 
 def _tokenise_steps(tokenizer: Tokenizer, batch: Sequence[Steps]) -> tuple[Tensor, Tensor, Tensor]:
@@ -237,12 +291,10 @@ def _tokenise_steps(tokenizer: Tokenizer, batch: Sequence[Steps]) -> tuple[Tenso
     tokenizer.enable_truncation(TASK_TOKENS)
     texts = [encoder_text(steps.text) for steps in batch]
     encodings = [tokenizer.encode(text) for text in texts]
-    longest = max(len(encoding.ids) for encoding in encodings)
-    ids = torch.zeros(len(batch), longest, dtype=torch.int64)
-    mask, parts = torch.zeros_like(ids, dtype=torch.bool), torch.full_like(ids, -1)
+    ids, mask = _padded([encoding.ids for encoding in encodings])
+    parts = torch.full_like(ids, -1)
     first = 0
     for row, (steps, text, encoding) in enumerate(zip(batch, texts, encodings, strict=True)):
-        ids[row, : len(encoding.ids)], mask[row, : len(encoding.ids)] = torch.tensor(encoding.ids), True
         spans = token_spans(text, [encoder_text(part.request) for part in steps.examples], offsets=encoding.offsets)
         for at, span in enumerate(spans):
             if span is not None:

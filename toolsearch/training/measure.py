@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.embed.protocol import TokenEncoder
+from toolsearch.index.tokens import TokenIndex
 from toolsearch.training.asked import asked_rows, tasks
 from toolsearch.training.crosslingual import chinese_requests, parallel_rows
 from toolsearch.training.records import Request, Tool, read_requests, read_tools
@@ -135,6 +137,10 @@ def dev_scores(data: Path, encode_texts: Encode) -> dict[str, Recall]:
     }
 
 
+CALIBRATION_TOOLS: Final = 100
+"""Tools of a set that each request is compared with token by token."""
+
+
 def calibration(data: Path, encode: Encode, *, seed: int) -> tuple[float, float]:
     """Return the cosines of no relation and of a clear match, on dev data.
 
@@ -149,6 +155,29 @@ def calibration(data: Path, encode: Encode, *, seed: int) -> tuple[float, float]
         right = [scores[at, column[key]] for at, request in enumerate(requests) for key in request.relevant]
         floors.append(float(np.median(rng.choice(scores.reshape(-1), 20_000))))
         ceilings.append(float(np.percentile(right, 90)))
+    return float(np.mean(floors)), float(np.mean(ceilings))
+
+
+def token_calibration(data: Path, encoder: TokenEncoder, *, seed: int) -> tuple[float, float]:
+    """Return the same of the scores that come of comparing token by token."""
+    rng = np.random.default_rng(seed)
+    floors, ceilings = [], []
+    for name, split in DEV.items():
+        tools, requests = read_tools(data, name), read_requests(data, name, split=split)
+        told = [one.tokens for one in encoder.encode_tokens([tool.text() for tool in tools])]
+        new = np.full(len(tools), -1, dtype=np.int32)
+        index = TokenIndex.empty(0, width=told[0].shape[1]).changed(new, dict(enumerate(told)))
+        column = {tool.key: at for at, tool in enumerate(tools)}
+        some = rng.permutation(len(tools))[:CALIBRATION_TOOLS]
+        unrelated, right = [], []
+        for request in requests:
+            asked = [query for query in encoder.encode_request(request.text, ()).tokens if query is not None]
+            needed = np.array([column[key] for key in request.relevant])
+            scores = index.scores(asked, doc_ids=np.concatenate([some, needed]))[0]
+            unrelated.append(scores[: len(some)])
+            right.append(scores[len(some) :])
+        floors.append(float(np.median(np.concatenate(unrelated))))
+        ceilings.append(float(np.percentile(np.concatenate(right), 90)))
     return float(np.mean(floors)), float(np.mean(ceilings))
 
 
