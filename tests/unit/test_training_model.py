@@ -228,48 +228,42 @@ def test_a_step_of_a_task_learns_its_own_tool_out_of_one_pass(base: BaseModel) -
     assert steps_loss(fitted, swapped, tool_tokens=8) > steps_loss(fitted, batch, tool_tokens=8)
 
 
-def test_the_head_learns_to_compare_token_by_token_while_lower_layers_stay(base: BaseModel, tmp_path: Path) -> None:
+def test_the_head_learns_to_compare_token_by_token_while_the_encoder_stays(base: BaseModel, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
     from toolsearch.embed.tokens import TokenHead as Served
-    from toolsearch.training.export import read_state, replace_layers, write_onnx
+    from toolsearch.training.export import read_state, write_onnx
     from toolsearch.training.fit import Fitted, input_ranges, step_loss
     from toolsearch.training.model import from_base
     from toolsearch.training.pairs import Example
-    from toolsearch.training.rounds import upper_layers
     from toolsearch.training.tokens import TOKEN_WIDTH, TokenHead
 
     torch.manual_seed(0)
     model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1))
     tokenizer = unigram(base.pieces, base.scores.tolist())
-    texts = ["list", "列出", "s pods", "pod"]
-
-    def write(name: str) -> Path:
-        state = {name: value.detach().numpy().copy() for name, value in model.state_dict().items()}
-        ranges = input_ranges(model, tokenizer, texts)
-        write_onnx(state, tmp_path / name, ranges=ranges, heads=HEADS, epsilon=base.epsilon)
-        return tmp_path / name
-
-    before = write("before.onnx")
-    model.load_state_dict({name: torch.from_numpy(value) for name, value in read_state(before).items()})
-    for name, value in model.named_parameters():
-        value.requires_grad_(name.startswith("layers.1."))
+    state = {name: value.numpy().copy() for name, value in model.state_dict().items()}
+    ranges = input_ranges(model, tokenizer, ["list", "列出", "s pods", "pod"])
+    write_onnx(state, tmp_path / "e.onnx", ranges=ranges, heads=HEADS, epsilon=base.epsilon)
+    read = read_state(tmp_path / "e.onnx")
+    assert read.keys() == state.keys()
+    for name, value in read.items():
+        assert value == pytest.approx(state[name], abs=0.01), name
+    model.load_state_dict({name: torch.from_numpy(value) for name, value in read.items()})
+    model.requires_grad_(False)
     batch = [Example("list pod", "列出", "a", frozenset("a")), Example("pods", "s", "b", frozenset("b"))]
     head = TokenHead(width=WIDTH)
     losses = losses_of_a_fit(model, tokenizer, batch, head=head)
-    assert losses[-1] < losses[0] / 2
-    only_whole = float(step_loss(Fitted(model, tokenizer), batch, tool_tokens=8).detach())
+    assert losses[-1] < losses[0]
+    only_whole = float(step_loss(Fitted(model, tokenizer), batch, tool_tokens=8))
     assert only_whole < float(step_loss(Fitted(model, tokenizer, head), batch, tool_tokens=8).detach())
-    old, new = read_state(before), write("after.onnx")
-    replace_layers(before, new, prefixes=("layers.1.",))
-    for name, value in read_state(before).items():
-        assert (value.tobytes() == old[name].tobytes()) != name.startswith("layers.1."), name
-    assert upper_layers(12) == ("layers.8.", "layers.9.", "layers.10.", "layers.11.")
+    for name, value in model.state_dict().items():
+        assert value.numpy().tobytes() == read[name].tobytes(), name
     served = Served.of(head.matrix())
     hidden = torch.randn(3, WIDTH)
     expected = head.directions(hidden).detach().numpy()
     assert served.directions(hidden.numpy()) / 127 == pytest.approx(expected, abs=0.005)
-    assert served.query(hidden.numpy()).weights / 1024 == pytest.approx(head.importance(hidden).detach(), abs=0.001)
+    weights = head.importance(hidden).detach().numpy()
+    assert served.query(hidden.numpy()).weights / 1024 == pytest.approx(weights, abs=0.001)
     assert expected.shape == (3, TOKEN_WIDTH)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.embed.products import product
 from toolsearch.embed.protocol import TokenQuery
 
 LEVELS: Final = 127
@@ -27,26 +28,27 @@ class TokenHead:
     """Turns hidden states into token vectors.
 
     Attributes:
-        vectors: float32[dim, token_width].
-        weights: float32[dim + 1], of the importance of a token, the bias last.
+        vectors: float64[dim, token_width].
+        weights: float64[dim + 1], of the importance of a token, the bias last.
     """
 
-    vectors: NDArray[np.float32]
-    weights: NDArray[np.float32]
+    vectors: NDArray[np.float64]
+    weights: NDArray[np.float64]
 
     @classmethod
     def of(cls, matrix: NDArray[np.float32]) -> TokenHead:
         """Return the head that is stored as float32[dim + 1, token_width + 1]: the weights are the last column."""
-        return cls(np.ascontiguousarray(matrix[:-1, :-1]), np.ascontiguousarray(matrix[:, -1]))
+        exact = matrix.astype(np.float64)
+        return cls(np.ascontiguousarray(exact[:-1, :-1]), np.ascontiguousarray(exact[:, -1]))
 
     def directions(self, hidden: NDArray[np.float32]) -> NDArray[np.int8]:
         """Return int8[n, token_width], the directions of float32[n, dim] hidden states."""
-        raw = hidden.astype(np.float64) @ self.vectors.astype(np.float64)
+        raw = product(hidden.astype(np.float64), self.vectors)
         length = np.maximum(np.linalg.norm(raw, axis=1, keepdims=True), 1e-9)
         return np.asarray(np.rint(raw / length * LEVELS), dtype=np.int8)
 
     def query(self, hidden: NDArray[np.float32]) -> TokenQuery:
         """Return float32[n, dim] hidden states of a request as its tokens look for their like."""
-        raw = hidden.astype(np.float64) @ self.weights[:-1].astype(np.float64) + float(self.weights[-1])
+        raw = np.einsum("ij,j->i", hidden.astype(np.float64), self.weights[:-1]) + self.weights[-1]
         weights = np.rint(np.logaddexp(0.0, raw) * WEIGHT_LEVELS).astype(np.int64)
         return TokenQuery(self.directions(hidden), np.maximum(weights, 1))

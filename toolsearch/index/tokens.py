@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.embed.products import product
 from toolsearch.embed.protocol import TokenQuery
 from toolsearch.errors import EncoderMismatch, IndexCorrupt
 
@@ -82,7 +83,7 @@ class TokenIndex:
         places = np.repeat(begin[having] - first, lengths) + np.arange(lengths.sum())
         tools = self.rows[places].astype(np.float32).T
         for at, query in enumerate(queries):
-            cosines = query.rows.astype(np.float32) @ tools
+            cosines = product(query.rows.astype(np.float32), tools)
             best = np.maximum.reduceat(cosines, first, axis=1).astype(np.int64)
             found[at, having] = (query.weights @ best) / (query.weights.sum() * _LEVELS**2)
         return found

@@ -25,7 +25,7 @@ from toolsearch.rank.experience import PastRequests, Votes, lifted
 from toolsearch.rank.signals import calibrate, calibrate_tokens
 from toolsearch.rank.tuned import QueryMap
 
-TOKEN_SHARE = 0.3
+TOKEN_SHARE = 0.2
 """Part of the meaning that is compared token by token."""
 
 NAME_SHARE = 0.1

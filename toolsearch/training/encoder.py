@@ -1,9 +1,8 @@
 """Fits, exports and measures the bundled encoder: `python -m toolsearch.training.encoder --data DIR --out DIR`.
 
 Base -> fewer pieces -> a first fit over random batches -> two more over batches of look-alikes and Chinese requests ->
-their mean -> four rounds over our own requests and tasks for real tools, word embeddings fixed -> int8 graph -> a last
-round for its upper layers and the head that compares token by token -> tokenizer and manifest. Everything random
-hangs on one seed.
+their mean -> four rounds over our own requests and tasks for real tools, word embeddings fixed -> int8 graph ->
+the head that compares token by token, the encoder fixed -> tokenizer and manifest. Everything random hangs on one seed.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import numpy as np
@@ -26,7 +24,7 @@ from tokenizers import Tokenizer
 from toolsearch.embed.bundled import HEAD, MANIFEST, TOKENIZER, WEIGHTS, BundledEncoder, content_hash
 from toolsearch.embed.normalise import encoder_text
 from toolsearch.errors import MissingExtraError
-from toolsearch.training.export import read_state, replace_layers, write_onnx
+from toolsearch.training.export import read_state, write_onnx
 from toolsearch.training.fit import input_ranges
 from toolsearch.training.measure import calibration, dev_scores, token_calibration
 from toolsearch.training.model import TextEncoder, from_base
@@ -38,14 +36,12 @@ from toolsearch.training.rounds import (
     ASKED,
     BATCH,
     LATER,
-    TOP_SHARE,
     asked_fit,
     averaged,
     first_fit,
+    head_fit,
     look_alike_fit,
     mixed,
-    top_fit,
-    upper_layers,
 )
 from toolsearch.training.vocabulary import choose_pieces, count_pieces, pruned_tokenizer, unigram
 
@@ -114,8 +110,8 @@ def write_encoder(
     (out / TOKENIZER).write_text(tokenizer.to_str(pretty=False), "utf-8")
 
 
-def refit_top(out: Path, tokenizer: Tokenizer, base: BaseModel, data: Path, *, seed: int) -> None:
-    """Fit the upper layers of the written graph and the head, and write both; the other layers keep every byte."""
+def write_head(out: Path, tokenizer: Tokenizer, base: BaseModel, data: Path, *, seed: int) -> None:
+    """Fit and write the head for the encoder that was written: its int8 numbers, read as floats."""
     state = read_state(out / WEIGHTS)
     model = TextEncoder(
         vocabulary=len(state["words.weight"]),
@@ -126,16 +122,8 @@ def refit_top(out: Path, tokenizer: Tokenizer, base: BaseModel, data: Path, *, s
         positions=POSITIONS,
         epsilon=base.epsilon,
     )
-    before = {name: torch.from_numpy(value) for name, value in state.items()}
-    model.load_state_dict(before)
-    head = top_fit(model, tokenizer, data, seed=seed)
-    model.load_state_dict(averaged([before, model.state_dict()], weights=[1.0 - TOP_SHARE, TOP_SHARE]))
-    ranges = input_ranges(model, tokenizer, calibration_texts(data, seed=seed))
-    fitted = {name: value.detach().numpy() for name, value in model.state_dict().items()}
-    with TemporaryDirectory() as folder:
-        write_onnx(fitted, Path(folder) / WEIGHTS, ranges=ranges, heads=base.heads, epsilon=base.epsilon)
-        replace_layers(out / WEIGHTS, Path(folder) / WEIGHTS, prefixes=upper_layers(base.layers))
-    np.save(out / HEAD, head.matrix())
+    model.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
+    np.save(out / HEAD, head_fit(model, tokenizer, data, seed=seed).matrix())
 
 
 def write_calibration(data: Path, out: Path, *, seed: int) -> None:
@@ -193,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         asked_fit(model, tokenizer, options.data, seed=options.seed, asked=asked)
     model.load_state_dict(mixed(earlier, model.state_dict()))
     write_encoder(model, tokenizer, base, options.out, texts=calibration_texts(options.data, seed=options.seed))
-    refit_top(options.out, tokenizer, base, options.data, seed=options.seed)
+    write_head(options.out, tokenizer, base, options.data, seed=options.seed)
 
     write_calibration(options.data, options.out, seed=options.seed)
     for name, scores in dev_scores(options.data, BundledEncoder(options.out).encode_queries).items():

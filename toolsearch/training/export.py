@@ -192,13 +192,3 @@ def read_state(path: Path) -> State:
         elif "norm" in name:
             state[name] = value
     return {name: np.array(value, dtype=np.float32, order="C") for name, value in state.items()}
-
-
-def replace_layers(path: Path, other: Path, *, prefixes: tuple[str, ...]) -> None:
-    """Take the constants whose names start with one of the prefixes from another graph of the same shape."""
-    model, source = onnx.load(path), onnx.load(other)
-    newer = {one.name: one for one in source.graph.initializer}
-    for one in model.graph.initializer:
-        if one.name.startswith(prefixes):
-            one.CopyFrom(newer[one.name])
-    path.write_bytes(model.SerializeToString(deterministic=True))

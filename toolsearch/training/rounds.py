@@ -80,11 +80,9 @@ ASKED: Final = (
     Asked(epochs=(41, 42), earlier=620, rounds=3, floor=0.03),
 )
 ASKED_PEAK: Final = 4e-5
-TOP: Final = Asked(epochs=(51, 52, 53), earlier=900, rounds=6, floor=0.03)
-TOP_PEAK: Final = 8e-5
-TOP_LAYERS: Final = 4
-TOP_SHARE: Final = 0.75
-"""Share of the end of the last round in the shipped upper layers: all of it lost .01 on the public dev sets."""
+HEAD_ROUND: Final = Asked(epochs=(51,), earlier=200, rounds=1, floor=0.05)
+HEAD_PEAK: Final = 1e-4
+HEAD_STEPS: Final = 300
 EARLIER_SHARE: Final = 0.2
 """Share of the parameters before these rounds in the shipped ones."""
 
@@ -138,24 +136,15 @@ def asked_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int
     _fit_asked(Fitted(model, tokenizer), data, seed=seed, asked=asked, peak=ASKED_PEAK)
 
 
-def top_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int) -> TokenHead:
-    """Fit the upper layers, and a head that compares token by token, over our own requests and tasks.
-
-    All below stays to the byte, so that the new weights cost the repository a sixth of the file.
-    """
-    for name, value in model.named_parameters():
-        value.requires_grad_(name.startswith(upper_layers(len(model.layers))))
+def head_fit(model: TextEncoder, tokenizer: Tokenizer, data: Path, *, seed: int) -> TokenHead:
+    """Fit a head that compares token by token; the encoder stays as it is, and so do its vectors."""
+    model.requires_grad_(False)
     head = TokenHead(width=model.places.shape[1])
-    _fit_asked(Fitted(model, tokenizer, head), data, seed=seed, asked=TOP, peak=TOP_PEAK)
+    _fit_asked(Fitted(model, tokenizer, head), data, seed=seed, asked=HEAD_ROUND, peak=HEAD_PEAK, most=HEAD_STEPS)
     return head
 
 
-def upper_layers(layers: int) -> tuple[str, ...]:
-    """Return the prefixes of the parameters that the last round fits."""
-    return tuple(f"layers.{at}." for at in range(layers - TOP_LAYERS, layers))
-
-
-def _fit_asked(fitted: Fitted, data: Path, *, seed: int, asked: Asked, peak: float) -> None:
+def _fit_asked(fitted: Fitted, data: Path, *, seed: int, asked: Asked, peak: float, most: int | None = None) -> None:
     first = seed + asked.epochs[0]
     arrange = look_alike_arrange(fitted.model, fitted.tokenizer, seed=first)
     rounds = ASKED_CHINESE_ROUNDS
@@ -168,7 +157,7 @@ def _fit_asked(fitted: Fitted, data: Path, *, seed: int, asked: Asked, peak: flo
     rng.shuffle(batches)
     schedule = Schedule(steps=len(batches), peak=peak, warm_up=10, floor=asked.floor)
     cut = ASKED_TOOL_TOKENS
-    fit(fitted, batches, schedule=schedule, tool_tokens=cut, twin=TWIN, strangers=strangers, report=_report)
+    fit(fitted, batches[:most], schedule=schedule, tool_tokens=cut, twin=TWIN, strangers=strangers, report=_report)
 
 
 def averaged(states: Sequence[Mapping[str, Tensor]], *, weights: Sequence[float]) -> dict[str, Tensor]:
