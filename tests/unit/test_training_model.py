@@ -247,7 +247,8 @@ def test_the_head_learns_to_compare_token_by_token_while_the_encoder_stays(base:
     read = read_state(tmp_path / "e.onnx")
     assert read.keys() == state.keys()
     for name, value in read.items():
-        assert value == pytest.approx(state[name], abs=0.01), name
+        error = np.linalg.norm(value - state[name])
+        assert error <= 0.05 * np.linalg.norm(state[name]), (name, error)
     model.load_state_dict({name: torch.from_numpy(value) for name, value in read.items()})
     model.requires_grad_(False)
     batch = [Example("list pod", "列出", "a", frozenset("a")), Example("pods", "s", "b", frozenset("b"))]
