@@ -245,8 +245,8 @@ class LiveIndex:
 
     def _complete(self, *, progress: Progress | None) -> None:
         """Embed what has no vector yet, then swap in the whole state and write it down."""
-        pending = self.state.snapshot
-        self._embed(pending.pending_texts(), main=pending.pending_main_texts(), progress=progress)
+        texts, main = self.state.snapshot.pending_texts()
+        self._embed(texts, main=main, progress=progress)
         if self.root is not None:
             _ = self.needless  # with the first snapshot, so that no search has to wait for it
         with self._writing:

@@ -73,10 +73,9 @@ class RememberedTexts:
         )
         missing = [text for key, text in dict(zip(keys, texts, strict=True)).items() if key not in known]
         fresh = dict(zip(map(text_key, missing), encode_tokens(self._encoder, missing), strict=True))
-        rows = self.encode_documents(texts)
-        return [
-            fresh[key] if key in fresh else TextVectors(row, known[key]) for key, row in zip(keys, rows, strict=True)
-        ]
+        kept = [text for key, text in zip(keys, texts, strict=True) if key in known]
+        vectors = dict(zip(map(text_key, kept), self.encode_documents(kept), strict=True))
+        return [fresh[key] if key in fresh else TextVectors(vectors[key], known[key]) for key in keys]
 
     def encode_documents(self, texts: Sequence[str]) -> Vector:
         """Return float32[n, dim], the same bytes as the wrapped encoder gives."""

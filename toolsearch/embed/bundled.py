@@ -131,29 +131,31 @@ class _Loaded:
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """Return float32[dim], the unit vector of one text."""
-        ids = np.array(self.tokenizer.encode(encoder_text(text)).ids, dtype=np.int64)
-        vector: NDArray[np.float32] = self.session.run(["vector"], {"ids": ids})[0]
-        return vector
+        return self._pass(self.tokenizer.encode(encoder_text(text)))[0]
 
     def text(self, text: str) -> TextVectors:
         """Return vector and tokens of a text of a tool."""
-        ids = np.array(self.tokenizer.encode(encoder_text(text)).ids, dtype=np.int64)
-        vector, hidden = self.session.run(None, {"ids": ids})
-        return TextVectors(vector, self.head.directions(hidden[0]))
+        vector, hidden = self._pass(self.tokenizer.encode(encoder_text(text)))
+        return TextVectors(vector, self.head.directions(hidden))
 
     def request(self, text: str, clauses: Sequence[str] = ()) -> tuple[_Read, list[_Read | None]]:
         """Return vector and tokens of a request, and those of its clauses out of the same pass, None if not found."""
         read = encoder_text(text)
         encoding = self.tokenizer.encode(read)
-        vector, hidden = self.session.run(None, {"ids": np.array(encoding.ids, dtype=np.int64)})
-        query = self.head.query(hidden[0])
+        vector, hidden = self._pass(encoding)
+        query = self.head.query(hidden)
 
         def part(span: tuple[int, int]) -> _Read:
             tokens = slice(*span)
-            return mean_direction(hidden[0, tokens]), TokenQuery(query.rows[tokens], query.weights[tokens])
+            return mean_direction(hidden[tokens]), TokenQuery(query.rows[tokens], query.weights[tokens])
 
         spans = token_spans(read, [encoder_text(clause) for clause in clauses], offsets=encoding.offsets)
         return (vector, query), [None if span is None else part(span) for span in spans]
+
+    def _pass(self, encoding: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return float32[dim], the vector of a tokenised text, and float32[tokens, dim], its last hidden states."""
+        vector, hidden = self.session.run(None, {"ids": np.array(encoding.ids, dtype=np.int64)})
+        return vector, hidden[0]
 
 
 _Read = tuple[NDArray[np.float32], TokenQuery]

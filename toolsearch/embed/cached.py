@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from toolsearch.embed.protocol import (
     encode_tokens,
 )
 from toolsearch.errors import RequestError
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 _BATCH = 128
 """Texts encoded between two calls of `store`: what a killed build loses at most."""
@@ -160,7 +164,8 @@ class CachedQueries:
             # Encoded outside the lock: two threads may do one text twice, but none waits for another's.
             fresh = dict(zip(missing, self._encoder.encode_queries(missing), strict=True))
             found |= fresh
-            self._remember(fresh.items())
+            # A row would keep its whole batch alive.
+            self._remember(self._vectors, {text: vector.copy() for text, vector in fresh.items()})
         if not texts:
             return np.zeros((0, self.info.dim), dtype=np.float32)
         return np.stack([found[text] for text in texts])
@@ -174,11 +179,7 @@ class CachedQueries:
                 return self._requests[key]
         vectors = encode_request(self._encoder, text, clauses)
         vectors.rows.flags.writeable = False
-        with self._lock:
-            self._requests[key] = vectors
-            self._requests.move_to_end(key)
-            while len(self._requests) > self._size:
-                self._requests.popitem(last=False)
+        self._remember(self._requests, {key: vectors})
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TextVectors]:
@@ -189,11 +190,11 @@ class CachedQueries:
         """Return what the wrapped encoder returns; documents are cached elsewhere, by content hash."""
         return self._encoder.encode_documents(texts)
 
-    def _remember(self, fresh: Iterable[tuple[str, NDArray[np.float32]]]) -> None:
-        """Keep copies of the vectors, and forget the texts not asked for longest."""
+    def _remember(self, memory: OrderedDict[_Key, _Value], fresh: Mapping[_Key, _Value]) -> None:
+        """Keep what is new, and forget what was not asked for longest."""
         with self._lock:
-            for key, vector in fresh:
-                self._vectors[key] = vector.copy()  # a row would keep its whole batch alive
-                self._vectors.move_to_end(key)
-            while len(self._vectors) > self._size:
-                self._vectors.popitem(last=False)
+            for key, value in fresh.items():
+                memory[key] = value
+                memory.move_to_end(key)
+            while len(memory) > self._size:
+                memory.popitem(last=False)

@@ -97,7 +97,6 @@ class SharedDocumentVectors:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._known: dict[str, NDArray[np.float32]] = {}
         self._read: dict[str, TextVectors] = {}
 
     @property
@@ -121,12 +120,9 @@ class SharedDocumentVectors:
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32[n, dim], computing only the texts that are new."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
-            self._known.update(zip(new, self._encoder.encode_documents(new), strict=True))
         if not texts:
             return self._encoder.encode_documents(texts)
-        return np.stack([self._known[text] for text in texts])
+        return np.stack([one.vector for one in self.encode_tokens(texts)])
 
 
 def bench_dataset(

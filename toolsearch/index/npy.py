@@ -9,12 +9,14 @@ from __future__ import annotations
 import io
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.errors import IndexCorrupt
 from toolsearch.index.atomic import Buffer
 
 _MAGIC = b"\x93NUMPY\x01\x00"
@@ -56,3 +58,15 @@ def map_npy(path: Path) -> NDArray[Any]:
     if offset + math.prod(shape) * dtype.itemsize != path.stat().st_size:
         raise ValueError(f"{path.name} is not as long as its header says")
     return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape).view(np.ndarray)
+
+
+def taken(arrays: Mapping[str, NDArray[Any]], *names: str, kind: str) -> list[NDArray[Any]]:
+    """Return the named arrays of a part of a snapshot.
+
+    Raises:
+        IndexCorrupt: If one is missing.
+    """
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise IndexCorrupt(f"{kind} array {missing[0]!r} is missing; rebuild the index")
+    return [arrays[name] for name in names]

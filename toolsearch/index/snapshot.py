@@ -69,17 +69,18 @@ class Snapshot:
         """Tell whether every document has its vectors."""
         return len(self.contract_vectors.owners) == self.n_docs
 
-    def pending_texts(self) -> list[str]:
-        """Return the distinct texts of the documents that own no vector yet, in order of DocId."""
+    def pending_texts(self) -> tuple[list[str], set[str]]:
+        """Return the distinct texts of the documents that own no vector yet, in order of DocId.
+
+        With them come the main texts among them: those whose tokens are wanted too.
+        """
         texts: dict[str, None] = {}
-        for doc_id in self._pending():
+        main: set[str] = set()
+        for doc_id in _without_vectors(self.contract_vectors, n_docs=self.n_docs):
             document = tool_document(self.contracts[doc_id])
             texts.update(dict.fromkeys((*_view_texts(document), *document.examples, *document.negatives)))
-        return list(texts)
-
-    def pending_main_texts(self) -> set[str]:
-        """Return those of the pending texts whose tokens are wanted too."""
-        return {tool_document(self.contracts[doc_id]).positive_text for doc_id in self._pending()}
+            main.add(document.positive_text)
+        return list(texts), main
 
     def document(self, doc_id: int) -> ToolDocument:
         """Return the texts of a document, made when first asked for."""
@@ -87,11 +88,6 @@ class Snapshot:
         if document is None:
             document = self._documents[doc_id] = tool_document(self.contracts[doc_id])
         return document
-
-    def _pending(self) -> list[int]:
-        owning = np.zeros(self.n_docs, dtype=np.bool_)
-        owning[self.contract_vectors.owners] = True
-        return np.flatnonzero(~owning).tolist()
 
     def example_text(self, row_id: int) -> str:
         """Return the request that a row of `example_vectors` stands for."""
@@ -138,9 +134,7 @@ def build_snapshot(
     vectors = _kept_vectors(previous, old_ids, encoder=encoder)
     told: dict[int, NDArray[np.int8]] = {}
     if embed is not None:
-        owning = np.zeros(len(catalog), dtype=np.bool_)
-        owning[vectors[0].owners] = True
-        pending = np.flatnonzero(~owning).tolist()
+        pending = _without_vectors(vectors[0], n_docs=len(catalog))
         documents = {doc_id: new.get(doc_id) or tool_document(catalog[doc_id]) for doc_id in pending}
         vectors = _with_vectors(vectors, documents, embed=embed)
         if tokens is not None and documents:
@@ -237,6 +231,13 @@ def _with_vectors(vectors: _Vectors, documents: Mapping[int, ToolDocument], *, e
         for index, part in zip(vectors[1:], parts, strict=True)
     )
     return _extended(vectors[0], pooled, list(documents)), example, negative
+
+
+def _without_vectors(index: VectorIndex, *, n_docs: int) -> list[int]:
+    """Return the documents that own no row of an index, ascending."""
+    owning = np.zeros(n_docs, dtype=np.bool_)
+    owning[index.owners] = True
+    return np.flatnonzero(~owning).tolist()
 
 
 def _view_texts(document: ToolDocument) -> list[str]:

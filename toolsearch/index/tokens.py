@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from toolsearch.embed.products import product
 from toolsearch.embed.protocol import TokenQuery
+from toolsearch.embed.tokens import LEVELS
 from toolsearch.errors import EncoderMismatch, IndexCorrupt
-
-_LEVELS = 127
+from toolsearch.index.npy import taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class TokenIndex:
         for at, query in enumerate(queries):
             cosines = product(query.rows.astype(np.float32), tools)
             best = np.maximum.reduceat(cosines, first, axis=1).astype(np.int64)
-            found[at, having] = (query.weights @ best) / (query.weights.sum() * _LEVELS**2)
+            found[at, having] = (query.weights @ best) / (query.weights.sum() * LEVELS**2)
         return found
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -99,10 +99,7 @@ class TokenIndex:
         Raises:
             IndexCorrupt: If an array is missing or cannot be one of ours.
         """
-        missing = [name for name in ("rows", "starts") if name not in arrays]
-        if missing:
-            raise IndexCorrupt(f"token array {missing[0]!r} is missing; rebuild the index")
-        rows, starts = arrays["rows"], arrays["starts"]
+        rows, starts = taken(arrays, "rows", "starts", kind="token")
         if rows.dtype != np.int8 or rows.ndim != 2 or starts.dtype != np.int64 or starts.ndim != 1 or not starts.size:
             raise IndexCorrupt(
                 f"tokens are {rows.dtype}{rows.shape} from {starts.dtype}{starts.shape} on; "

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from toolsearch.errors import EncoderMismatch, IndexCorrupt, IndexStateError, RequestError
 from toolsearch.index.docset import DocSet
+from toolsearch.index.npy import taken
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -237,10 +238,7 @@ class VectorIndex:
         Raises:
             IndexCorrupt: If an array is missing or cannot be one of ours.
         """
-        missing = [name for name in ("rows", "owners") if name not in arrays]
-        if missing:
-            raise IndexCorrupt(f"vector array {missing[0]!r} is missing; rebuild the index")
-        rows, owners = arrays["rows"], arrays["owners"]
+        rows, owners = taken(arrays, "rows", "owners", kind="vector")
         if rows.dtype != np.float32 or rows.ndim != 2 or owners.dtype != np.int32 or owners.ndim != 1:
             raise IndexCorrupt(
                 f"vectors are {rows.dtype}{rows.shape} owned by {owners.dtype}{owners.shape}; "
@@ -303,9 +301,9 @@ class VectorIndex:
         # Scaling by a power of two is exact in float32 too, and float32 halves what must be moved.
         rows = self.rows[row_ids] * np.float32(_FIXED_POINT)
         np.rint(rows, out=rows)
-        # + 0.0: which of its two signs a zero sum gets does depend on the order of the additions.
         # einsum, not @: the sum is exact either way, and BLAS would wake its threads.
         products = np.einsum("ij,j->i", rows.astype(np.float64), fixed)
+        # + 0.0: which of its two signs a zero sum gets does depend on the order of the additions.
         cosines: NDArray[np.float64] = np.clip(products / _FIXED_POINT**2, -1.0, 1.0) + 0.0
         return cosines
 

@@ -75,15 +75,12 @@ def make_probes(
             first, *others = (texts[at] for at in wanted)
             read = encode(first, others)
             vectors = dict(zip(wanted, zip(read.rows, read.tokens, strict=True), strict=True))
-    return tuple(
-        Probe(
-            text=part,
-            words=None if mode is Mode.VECTOR else lexical.bind(analyze(part), docs=docs),
-            vector=vectors[at][0] if at in vectors else None,
-            tokens=vectors[at][1] if at in vectors else None,
-        )
-        for at, part in enumerate(texts)
-    )
+    probes = []
+    for at, part in enumerate(texts):
+        words = None if mode is Mode.VECTOR else lexical.bind(analyze(part), docs=docs)
+        vector, tokens = vectors.get(at, (None, None))
+        probes.append(Probe(text=part, words=words, vector=vector, tokens=tokens))
+    return tuple(probes)
 
 
 def named_tools(text: str, *, names: NameIndex, docs: DocSet) -> dict[int, tuple[float, Why]]:

@@ -38,14 +38,16 @@ class Signal:
 
 def calibrate(cosines: NDArray[np.float64], *, encoder: EncoderInfo) -> NDArray[np.float64]:
     """Map cosines to similarity in [0, 1]: 0 at the encoder's floor, 1 at its ceiling, linear between."""
-    span = encoder.cosine_ceiling - encoder.cosine_floor
-    return np.asarray(np.clip((cosines - encoder.cosine_floor) / span, 0.0, 1.0), dtype=np.float64)
+    return _between(cosines, low=encoder.cosine_floor, high=encoder.cosine_ceiling)
 
 
 def calibrate_tokens(scores: NDArray[np.float64], *, encoder: EncoderInfo) -> NDArray[np.float64]:
     """Map scores of comparing token by token to similarity in [0, 1], likewise; NaN stays."""
-    span = encoder.token_ceiling - encoder.token_floor
-    return np.asarray(np.clip((scores - encoder.token_floor) / span, 0.0, 1.0), dtype=np.float64)
+    return _between(scores, low=encoder.token_floor, high=encoder.token_ceiling)
+
+
+def _between(values: NDArray[np.float64], *, low: float, high: float) -> NDArray[np.float64]:
+    return np.asarray(np.clip((values - low) / (high - low), 0.0, 1.0), dtype=np.float64)
 
 
 def semantic(

@@ -112,7 +112,7 @@ class Fit:
 @cache
 def foreign_requests() -> tuple[ForeignRequest, ...]:
     """Return our own requests in other languages, in file order."""
-    rows = [line.split("\t") for line in own_lines("other_languages.tsv")]
+    rows = own_rows("other_languages.tsv")
     return tuple(
         ForeignRequest("" if key == "-" else key, language, text, at % FOREIGN_HELD_OUT_EVERY == 0)
         for at, (key, language, text) in enumerate(rows)
@@ -122,7 +122,7 @@ def foreign_requests() -> tuple[ForeignRequest, ...]:
 @cache
 def fits() -> tuple[Fit, ...]:
     """Return what few tools can and cannot serve, in file order."""
-    rows = [line.split("\t") for line in own_lines("fits.tsv")]
+    rows = own_rows("fits.tsv")
     return tuple(
         Fit(tuple(keys.split("|")), served, other, at % FITS_HELD_OUT_EVERY == 0)
         for at, (keys, served, other) in enumerate(rows)
@@ -139,7 +139,7 @@ def needless_requests() -> tuple[NeedlessRequest, ...]:
 @cache
 def asked_rows() -> tuple[AskedRow, ...]:
     """Return our own requests for real tools, in file order."""
-    rows = [line.split("\t") for line in own_lines("requests.tsv")]
+    rows = own_rows("requests.tsv")
     return tuple(
         AskedRow(key, (english, chinese), at % HELD_OUT_EVERY == 0) for at, (key, english, chinese) in enumerate(rows)
     )
@@ -155,6 +155,11 @@ def own_lines(name: str) -> list[str]:
     """Return the lines of one of our own files that are not empty."""
     text = (files("toolsearch.training") / "data" / name).read_text("utf-8")
     return [line for line in text.splitlines() if line]
+
+
+def own_rows(name: str) -> list[list[str]]:
+    """Return the columns of the lines of one of our own files."""
+    return [line.split("\t") for line in own_lines(name)]
 
 
 def _task(line: str, *, held_out: bool) -> Task:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from toolsearch.training.asked import own_lines
+from toolsearch.training.asked import own_rows
 
 HELD_OUT_EVERY: Final = 7
 """Every seventh parallel row is kept for choosing."""
@@ -60,7 +60,7 @@ class ChineseRequest:
 @cache
 def parallel_rows() -> tuple[ParallelRow, ...]:
     """Return our own parallel tools, in file order."""
-    rows = [line.split("\t") for line in own_lines("parallel.tsv")]
+    rows = own_rows("parallel.tsv")
     return tuple(
         ParallelRow(name, (does_en, does_zh), (asks_en, asks_zh), at % HELD_OUT_EVERY == 0)
         for at, (name, does_en, does_zh, asks_en, asks_zh) in enumerate(rows)
@@ -70,14 +70,14 @@ def parallel_rows() -> tuple[ParallelRow, ...]:
 @cache
 def chinese_requests() -> tuple[ChineseRequest, ...]:
     """Return our own Chinese requests for English tools, in file order."""
-    rows = [line.split("\t") for line in own_lines("chinese.tsv")]
+    rows = own_rows("chinese.tsv")
     return tuple(ChineseRequest(key, text, at % HELD_OUT_EVERY == 0) for at, (key, text) in enumerate(rows))
 
 
 @cache
 def glossary() -> Mapping[str, str]:
     """Return English word or phrase -> Chinese."""
-    return dict(line.split("\t") for line in own_lines("glossary.tsv"))
+    return dict(own_rows("glossary.tsv"))
 
 
 def code_switched(text: str, *, share: float, rng: random.Random) -> str:

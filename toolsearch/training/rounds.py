@@ -80,15 +80,16 @@ ASKED: Final = (
     Asked(epochs=(41, 42), earlier=620, rounds=3, floor=0.03),
 )
 ASKED_PEAK: Final = 4e-5
-HEAD_ROUND: Final = Asked(epochs=(51,), earlier=200, rounds=1, floor=0.05)
-HEAD_PEAK: Final = 1e-4
-HEAD_STEPS: Final = 300
 EARLIER_SHARE: Final = 0.2
 """Share of the parameters before these rounds in the shipped ones."""
 
 KEPT: Final = ("words.", "places", "norm.", "layers.0.")
 ASKED_TOOL_TOKENS: Final = 96
 ASKED_CHINESE_ROUNDS: Final = 2
+
+HEAD_ROUND: Final = Asked(epochs=(51,), earlier=200, rounds=1, floor=0.05)
+HEAD_PEAK: Final = 1e-4
+HEAD_STEPS: Final = 300
 
 _log = logging.getLogger(__name__)
 
