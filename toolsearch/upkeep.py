@@ -400,6 +400,7 @@ class Upkeep:
     def warm(self) -> None:
         """Load the encoder and the reranker and touch the vectors, so that the first request is not the slow one."""
         self._live.encoder.encode_queries(["warm up"])
+        self._live.state.lanes.touch()
         if self._reranker is not None:
             self._reranker.score("warm up", ["warm up"])
 

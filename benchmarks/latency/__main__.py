@@ -10,6 +10,7 @@ Document vectors are computed once and kept in TOOLSEARCH_CACHE (or the cache fo
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import tempfile
@@ -66,7 +67,10 @@ def measure(tools: int, *, options: argparse.Namespace) -> Measured:
         built = build_index(path, catalogue, encoder=options.encoder)
         main_requests = taken(asked, options.requests)
         with ToolIndex.open(path) as index:
+            index.warm()
             search_times(index, taken(asked, WARM_UP), principal=EVERYTHING)
+            gc.collect()
+            gc.freeze()  # as the sidecar does
             stages = search_times(index, main_requests, principal=EVERYTHING)
             by_share = {}
             for role in SHARES:
@@ -74,6 +78,7 @@ def measure(tools: int, *, options: argparse.Namespace) -> Measured:
                 visible = index.search("warm up", principal=principal).visible_tools
                 by_share[visible] = search_times(index, taken(asked, SHARE_REQUESTS), principal=principal)
             adding = adding_times(index, catalogue.spare)[1:]  # the first one warms up
+            gc.unfreeze()
         measured = Measured(
             tools=tools,
             encoder=options.encoder,

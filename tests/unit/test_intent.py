@@ -70,6 +70,15 @@ def test_freshness(text: str, seconds: float | None) -> None:
         ("查询订单状态，然后发邮件通知客户", ("查询订单状态", "发邮件通知客户")),
         ("查一下天气情况，并把结果发给张三", ("查一下天气情况", "把结果发给张三")),
         ("find the red and blue ones", ()),
+        (
+            "Ask Dr. Smith for a date on Monday. The patient is John Doe. Lastly, can you send him the address?",
+            ("Ask Dr. Smith for a date on Monday. The patient is John Doe", "Lastly, can you send him the address?"),
+        ),
+        ("Book a room for two. It should have a view. Pay it?", ()),
+        (
+            "帮我预订一个会议室。其大小要能坐十人。最后通知所有参会的同事",
+            ("帮我预订一个会议室。其大小要能坐十人", "通知所有参会的同事"),
+        ),
         ("查询订单", ()),
         ("", ()),
         (" \n\t ", ()),

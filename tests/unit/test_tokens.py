@@ -46,7 +46,7 @@ def query_of(asked: Sequence[tuple[Sequence[int], int]]) -> TokenQuery:
 def test_scores_are_those_of_the_definition_to_the_last_bit(
     told: list[list[list[int]]], asked: list[tuple[list[int], int]]
 ) -> None:
-    scores = index_of(told).scores([query_of(asked)], doc_ids=np.arange(len(told)))[0]
+    scores = index_of(told).scores(query_of(asked), doc_ids=np.arange(len(told)))
     for score, tokens in zip(scores, told, strict=True):
         if not tokens:
             assert np.isnan(score)
@@ -61,10 +61,10 @@ def test_other_documents_show_in_no_score(
     told: list[list[list[int]]], asked: list[tuple[list[int], int]], data: st.DataObject
 ) -> None:
     index, wanted = index_of(told), query_of(asked)
-    together = index.scores([wanted, wanted], doc_ids=np.arange(len(told)))
+    together = index.scores(wanted, doc_ids=np.arange(len(told)))
     at = data.draw(st.integers(0, len(told) - 1))
-    alone = index.scores([wanted], doc_ids=np.array([at]))
-    assert alone.tobytes() == together[0, [at]].tobytes() == together[1, [at]].tobytes()
+    alone = index.scores(wanted, doc_ids=np.array([at]))
+    assert alone.tobytes() == together[[at]].tobytes()
 
 
 @given(documents, documents, st.data())
@@ -214,7 +214,8 @@ def test_an_index_compares_token_by_token_and_reads_no_tool_twice(tmp_path: Path
     with ToolIndex.open(tmp_path / "i", encoder=encoder, limits=SearchLimits(tokens=False)) as index:
         without = dict(index.rank("mail an order", principal=WHO))
     assert with_tokens.keys() == without.keys()
-    assert all(with_tokens[ref] != without[ref] for ref in without)
+    assert with_tokens["s/mail.send@1"] != without["s/mail.send@1"]
+    assert with_tokens["s/天气@1"] == without["s/天气@1"], "too far from the request as a whole to be compared further"
 
 
 def test_a_tool_more_changes_no_meaning_of_the_others() -> None:

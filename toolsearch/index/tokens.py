@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,29 +63,27 @@ class TokenIndex:
         np.cumsum([len(part) for part in parts], out=starts[1:])
         return TokenIndex(np.concatenate([self.rows[:0], *parts]), starts)
 
-    def scores(self, queries: Sequence[TokenQuery], *, doc_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return float64[queries, n] in [-1, 1]: the weighted mean, over the tokens of a query, of the best cosine.
+    def scores(self, query: TokenQuery, *, doc_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return float64[n] in [-1, 1]: the weighted mean, over the tokens of a query, of the best cosine.
 
         NaN for documents without tokens. Exact: a float32 sum of products of int8 levels stays below 2**24, and the sum
         over tokens is one of integers, so neither order nor company of the documents shows.
 
         Args:
-            queries: Texts of a request.
+            query: One text of a request.
             doc_ids: int64[n], the documents that are compared; nothing else is looked at.
         """
-        found = np.full((len(queries), doc_ids.size), np.nan)
+        found = np.full(doc_ids.size, np.nan)
         begin, end = self.starts[doc_ids], self.starts[doc_ids + 1]
         having = np.flatnonzero(end > begin)
-        if not having.size or not queries:
+        if not having.size:
             return found
         lengths = (end - begin)[having]
         first = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         places = np.repeat(begin[having] - first, lengths) + np.arange(lengths.sum())
-        tools = self.rows[places].astype(np.float32).T
-        for at, query in enumerate(queries):
-            cosines = product(query.rows.astype(np.float32), tools)
-            best = np.maximum.reduceat(cosines, first, axis=1).astype(np.int64)
-            found[at, having] = (query.weights @ best) / (query.weights.sum() * LEVELS**2)
+        cosines = product(query.rows.astype(np.float32), self.rows[places].astype(np.float32).T)
+        best = np.maximum.reduceat(cosines, first, axis=1).astype(np.int64)
+        found[having] = (query.weights @ best) / (query.weights.sum() * LEVELS**2)
         return found
 
     def arrays(self) -> dict[str, NDArray[Any]]:

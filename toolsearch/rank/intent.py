@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-MAX_CLAUSES = 6
+MAX_CLAUSES = 8
 """More steps than this are not told apart; the last clause keeps the rest of the text."""
 
 
@@ -116,6 +116,22 @@ _BREAK = re.compile(
     r"[，,]\s*并(?=[\u4e00-\u9fff]))\s*",
     re.IGNORECASE,
 )
+_MARKS = " \t\n,，、.。;；"
+_ONLY_LEADS = re.compile(
+    rf"(?:(?:{_LEAD}|lastly|additionally|moreover|furthermore|besides|in addition|secondly|thirdly|if so|before that|"
+    r"此外|其次|首先|对了|第[一二三四五]步?)[\s,:：，、]*)+",
+    re.IGNORECASE,
+)
+"""What says nothing but that something follows."""
+
+_ONLY_STATES = re.compile(
+    r"(?:the|this|that|these|those|it|its|it's|my|our|his|her|their|he|she|they|you can|you may|which|who|whose|where|"
+    r"thanks?)\b(?!.*(?:\?|\b(?:can you|could you|please|need to|want to|like to)\b))|"
+    r"(?:该|这|那|其|它|他|她|我的|我们的)(?!.*[吗?？请])",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that tells more about the step before: "The budget is 200 euros"."""
+
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r" ?(?:\n ?)+")
 _AND_VERB = re.compile(rf"[,，]?\s+and\s+(?=(?:{_WRITE_EN}|{_READ_EN})\b)", re.IGNORECASE)
@@ -162,25 +178,48 @@ def read_freshness(text: str) -> FreshnessNeed | None:
 
 
 def split_clauses(text: str) -> tuple[str, ...]:
-    """Return the steps of a request, in order; `()` when it has only one.
+    """Return the steps of a request, in order, each as it stands there but for white space; `()` when it has only one.
 
-    A piece too short to stand alone (under 2 words, or under 4 Chinese characters) joins the piece before it.
+    A piece too short to stand alone (under 3 words, or under 4 Chinese characters) joins the piece before it, and so
+    does one that asks for nothing ("The budget is 200 euros"); one that only leads to what follows ("Lastly", "Can
+    you") joins that.
     """
     # Runs of white space carry nothing, and patterns that begin with optional white space would try every split of one.
-    pieces = [_LINES.sub("\n", _SPACES.sub(" ", text))]
+    read = _LINES.sub("\n", _SPACES.sub(" ", text))
+    spans: list[tuple[int, int]] = []
+    lead: int | None = None
+    for start, end in _pieces(read):
+        part, begin = read[start:end], start if lead is None else lead
+        if _ONLY_LEADS.fullmatch(part):
+            lead = begin
+        elif spans and (not _stands_alone(part) or _ONLY_STATES.match(part) or len(spans) == MAX_CLAUSES):
+            spans[-1], lead = (spans[-1][0], end), None
+        elif not spans and not _stands_alone(part):
+            lead = begin
+        else:
+            spans.append((begin, end))
+            lead = None
+    return tuple(read[start:end] for start, end in spans) if len(spans) > 1 else ()
+
+
+def _pieces(text: str) -> list[tuple[int, int]]:
+    """Return where the pieces between all breaks begin and end, without the marks at their ends."""
+    spans = [(0, len(text))]
     for pattern in (_BREAK, _AND_VERB, _COMMA_VERB, _ZH_COMMA):
-        pieces = [part for piece in pieces for part in pattern.split(piece) if part and part.strip()]
-    clauses: list[str] = []
-    for piece in pieces:
-        part = piece.strip(" \t,，、.。;；")
-        if clauses and (not _stands_alone(part) or len(clauses) == MAX_CLAUSES):
-            clauses[-1] = f"{clauses[-1]} {part}"
-        elif part:
-            clauses.append(part)
-    if len(clauses) > 1 and not _stands_alone(clauses[0]):
-        clauses[1] = f"{clauses[0]} {clauses[1]}"
-        del clauses[0]
-    return tuple(clauses) if len(clauses) > 1 else ()
+        spans = [span for start, end in spans for span in _between_breaks(pattern, text, start=start, end=end)]
+    stripped = [
+        (start + len(part) - len(part.lstrip(_MARKS)), start + len(part.rstrip(_MARKS)))
+        for start, end in spans
+        if (part := text[start:end]).strip(_MARKS)
+    ]
+    return stripped
+
+
+def _between_breaks(pattern: re.Pattern[str], text: str, *, start: int, end: int) -> list[tuple[int, int]]:
+    # A piece is searched by itself, so that look-behind and anchors see no other piece.
+    breaks = [(start + found.start(), start + found.end()) for found in pattern.finditer(text[start:end])]
+    edges = [start, *(edge for found in breaks for edge in found), end]
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _stands_alone(part: str) -> bool:

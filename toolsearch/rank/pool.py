@@ -20,7 +20,7 @@ from toolsearch.rank.evidence import Situation, boundaries, gather
 from toolsearch.rank.helpers import Help, find_helpers
 from toolsearch.rank.intent import Intent
 from toolsearch.rank.readiness import assess
-from toolsearch.rank.recall import Lanes, Probe, Recalled, Relevance, measure, recall, relevance
+from toolsearch.rank.recall import Lanes, Probe, Recalled, Relevance, measure, measure_more, recall, relevance
 from toolsearch.rank.rerank import Scored, rerank
 
 HAN_LIMIT = 0.3
@@ -103,7 +103,7 @@ def retrieve(
     also: Sequence[int],
     adjacent: Callable[[int], Sequence[int]],
 ) -> tuple[Recalled, Relevance]:
-    """Recall, and measure once more with the neighbours of the best documents if the lanes missed any.
+    """Recall, and measure the neighbours of the best documents too if the lanes missed any.
 
     Args:
         probes: The request, then its clauses.
@@ -115,16 +115,12 @@ def retrieve(
         adjacent: DocId -> DocIds its contract names as adjacent, of any visibility.
     """
     lists = recall(probes, lanes=lanes, docs=docs, depth=depth)
-
-    def once(named: Sequence[int]) -> tuple[Recalled, Relevance]:
-        recalled = measure(lists, lanes=lanes, docs=docs, also=named)
-        return recalled, relevance(recalled, encoder=lanes.encoder, weights=weights)
-
-    recalled, found = once(also)
+    recalled = measure(lists, lanes=lanes, docs=docs, also=also)
+    found = relevance(recalled, encoder=lanes.encoder, weights=weights)
     order = np.lexsort((recalled.doc_ids, -found.total))[:NEIGHBOUR_SOURCES]
-    near = {other for doc_id in recalled.doc_ids[order].tolist() for other in adjacent(doc_id) if docs.mask[other]}
-    missed = near.difference(recalled.doc_ids.tolist())
-    return once([*also, *sorted(missed)]) if missed else (recalled, found)
+    near = {other for doc_id in recalled.doc_ids[order].tolist() for other in adjacent(doc_id)}
+    more = measure_more(recalled, lists, lanes=lanes, docs=docs, also=sorted(near))
+    return more, found if more is recalled else relevance(more, encoder=lanes.encoder, weights=weights)
 
 
 def choose_pool(

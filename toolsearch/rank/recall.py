@@ -28,6 +28,13 @@ from toolsearch.rank.tuned import QueryMap
 TOKEN_SHARE = 0.2
 """Part of the meaning that is compared token by token."""
 
+TOKENS_FROM = 0.3
+"""How close to a probe, as a whole, a document is before the two are compared token by token.
+
+Most of what the lanes bring is farther away, and comparing all of it took longer than the encoder. The bound is
+absolute, so whether a tool is compared does not depend on the others.
+"""
+
 NAME_SHARE = 0.1
 """Part of the lexical signal that says how much of the tool's name stands in the request."""
 
@@ -75,6 +82,11 @@ class Lanes:
         """Return the lanes with a learnt map of the vectors that are compared with the contracts."""
         return self if query_map is None else replace(self, query_map=query_map)
 
+    def touch(self) -> None:
+        """Read every page of the rows: those of an index on disk are mapped, and read when first looked at."""
+        for rows in (self.contracts.rows, self.examples.rows, self.tokens.rows):
+            rows.max(initial=0)
+
     def turned(self, probe: Probe) -> Probe:
         """Return a probe as it is compared with the contracts."""
         if self.query_map is None or probe.vector is None:
@@ -95,7 +107,8 @@ class Recalled:
         lexical: float64[p, n] in [0, 1], share of what each probe could score; `-1` rows where the lane abstains.
         names: float64[p, n] in [0, 1], share of a tool's name tokens that stand in each probe; 0 where lexical is off.
         contract_cosines: float64[p, n]; NaN rows where the lane abstains.
-        token_scores: float64[p, n], token by token; NaN where a document or a probe has no tokens.
+        token_scores: float64[p, n], token by token; NaN where a document or a probe has no tokens, or the two are too
+            far apart as a whole (TOKENS_FROM).
         example_cosines: float64[p, n], best example; -1 where a document has none, NaN rows where the lane abstains.
         past: float64[p, n] in [0, 1], what past requests say; 0 where there are none.
         past_sources: int64[p, n], how many sources of past requests say so.
@@ -119,6 +132,25 @@ class Recalled:
     def vectors_spoke(self) -> NDArray[np.bool_]:
         """Return bool[p]: did the vector lane take part?"""
         return np.asarray(~np.isnan(self.contract_cosines).any(axis=1), dtype=np.bool_)
+
+    def merged(self, other: Recalled) -> Recalled:
+        """Return the numbers of the documents of both, which share none and have the same probes."""
+        doc_ids = np.concatenate([self.doc_ids, other.doc_ids])
+        order = np.argsort(doc_ids)
+
+        def beside(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.concatenate([ours, theirs], axis=1)[:, order]
+
+        return Recalled(
+            doc_ids[order],
+            beside(self.lexical, other.lexical),
+            beside(self.names, other.names),
+            beside(self.contract_cosines, other.contract_cosines),
+            beside(self.token_scores, other.token_scores),
+            beside(self.example_cosines, other.example_cosines),
+            beside(self.past, other.past),
+            np.concatenate([self.past_sources, other.past_sources], axis=1)[:, order],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -181,7 +213,26 @@ def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, also: Sequence[int] = (
         also: DocIds to score whatever the lanes say (named tools, neighbours); those outside `docs` are dropped.
     """
     added = np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)
-    doc_ids = np.union1d(lists.doc_ids, added)
+    return _measured(lists, lanes=lanes, doc_ids=np.union1d(lists.doc_ids, added))
+
+
+def measure_more(recalled: Recalled, lists: Lists, *, lanes: Lanes, docs: DocSet, also: Sequence[int]) -> Recalled:
+    """Return what `measure` gives with further documents, measuring only those.
+
+    Args:
+        recalled: From `measure`, of the same lists, lanes and documents.
+        lists: What the lanes brought.
+        lanes: The same as for `recall`, and so are the documents.
+        docs: The documents that may be touched.
+        also: DocIds to score too; those outside `docs` are dropped.
+    """
+    added = np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)
+    further = np.setdiff1d(added, recalled.doc_ids)
+    return recalled.merged(_measured(lists, lanes=lanes, doc_ids=further)) if further.size else recalled
+
+
+def _measured(lists: Lists, *, lanes: Lanes, doc_ids: NDArray[np.int64]) -> Recalled:
+    """Return the numbers of every lane for int64[n] documents, ascending."""
     shape = (len(lists.probes), doc_ids.size)
     lexical, contracts, examples = np.full(shape, -1.0), np.full(shape, np.nan), np.full(shape, np.nan)
     past, sources = np.zeros(shape), np.zeros(shape, dtype=np.int64)
@@ -198,7 +249,8 @@ def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, also: Sequence[int] = (
         if (vote := lists.votes[row]) is not None:
             _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)
             past[row, at], sources[row, at] = vote.values[given], vote.sources[given]
-    tokens = _token_scores(lists.probes, lanes.tokens, doc_ids=doc_ids)
+    near = whole_meaning(contracts, encoder=lanes.encoder) >= TOKENS_FROM
+    tokens = _token_scores(lists.probes, lanes.tokens, doc_ids=doc_ids, near=near)
     return Recalled(doc_ids, lexical, named, contracts, tokens, examples, past, sources)
 
 
@@ -220,18 +272,28 @@ def _cosines(
     values = np.full(doc_ids.size, -1.0)
     if known is None:
         return values
+    _, places, given = np.intersect1d(doc_ids, known.doc_ids, assume_unique=True, return_indices=True)
     at_hand = np.zeros(doc_ids.size, dtype=np.bool_)
-    places = np.searchsorted(doc_ids, known.doc_ids)
-    values[places], at_hand[places] = known.cosines, True
+    values[places], at_hand[places] = known.cosines[given], True
     values[~at_hand] = index.cosines(vector, doc_ids=doc_ids[~at_hand])
     return values
 
 
-def _token_scores(probes: Sequence[Probe], index: TokenIndex, *, doc_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return float64[p, n], how well the tokens of each probe find their like in each document; NaN = not compared."""
-    scores = np.full((len(probes), doc_ids.size), np.nan)
-    aimed = [at for at, probe in enumerate(probes) if probe.tokens is not None]
-    scores[aimed] = index.scores([query for at in aimed if (query := probes[at].tokens) is not None], doc_ids=doc_ids)
+def _token_scores(
+    probes: Sequence[Probe], index: TokenIndex, *, doc_ids: NDArray[np.int64], near: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return float64[p, n], how well the tokens of each probe find their like in each document; NaN = not compared.
+
+    Args:
+        probes: The request and its clauses.
+        index: The tokens of documents.
+        doc_ids: int64[n].
+        near: bool[p, n], what is to be compared.
+    """
+    scores = np.full(near.shape, np.nan)
+    for row, probe in enumerate(probes):
+        if probe.tokens is not None:
+            scores[row, near[row]] = index.scores(probe.tokens, doc_ids=doc_ids[near[row]])
     return scores
 
 
@@ -286,9 +348,14 @@ class Relevance:
     spoke: frozenset[SignalName]
 
 
+def whole_meaning(cosines: NDArray[np.float64], *, encoder: EncoderInfo) -> NDArray[np.float64]:
+    """Return float64[p, n] in [0, 1], how close each document is to each probe as a whole; 0 where vectors abstain."""
+    return calibrate(np.nan_to_num(cosines, nan=-1.0), encoder=encoder)
+
+
 def by_meaning(recalled: Recalled, *, encoder: EncoderInfo) -> NDArray[np.float64]:
     """Return float64[p, n] in [0, 1], how close each document is to each probe: as a whole, and token by token."""
-    whole = calibrate(np.nan_to_num(recalled.contract_cosines, nan=-1.0), encoder=encoder)
+    whole = whole_meaning(recalled.contract_cosines, encoder=encoder)
     tokens = calibrate_tokens(recalled.token_scores, encoder=encoder)
     return np.asarray(
         np.where(np.isnan(tokens), whole, (1.0 - TOKEN_SHARE) * whole + TOKEN_SHARE * tokens), dtype=np.float64

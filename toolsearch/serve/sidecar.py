@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import secrets
 from collections.abc import Callable
@@ -62,6 +63,9 @@ class Sidecar:
         try:
             index = self.opened()
             index.warm()
+            # What is loaded stays: looking through it for garbage, again and again, held requests up for 0.1 s.
+            gc.collect()
+            gc.freeze()
             self.index = index
             self.when_ready(index)
         except ToolSearchError as error:
