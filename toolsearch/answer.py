@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolsearch.contract import ToolContract
-from toolsearch.explain import Reason, ReasonCode, SignalValue, Why
+from toolsearch.explain import Reason, ReasonCode, SignalValue, Why, counted
 from toolsearch.export import api_names, definition, estimate_tokens, json_tokens
 from toolsearch.index.view import View
 from toolsearch.query import SearchRequest
@@ -40,9 +40,9 @@ NO_TOOL = (
     "No visible tool fits this request. Do not search again with the same words: answer without a tool, or ask the "
     "user what is needed."
 )
-FOUND = "{count} tools fit this request, best first."
-ASK = "{count} tools fit; before {ref} can be called, ask the user for: {fields}."
-TIED = "{count} tools fit; before one is called, ask the user whether {domains} is meant."
+FOUND = "{fit} this request, best first."
+ASK = "{fit}; before {ref} can be called, ask the user for: {fields}."
+TIED = "{fit}; before one is called, ask the user whether {domains} is meant."
 HELD = "No tool is offered yet: {unlock}."
 NEAR_MISSES = 3
 
@@ -269,15 +269,16 @@ def _outcome(
             return OutcomeKind.CLARIFY, None, HELD.format(unlock=held[0].unlock)
         return OutcomeKind.NO_TOOL, None, NO_TOOL
     first = candidates[0]
+    fit = f"{counted(len(candidates), 'tool')} {'fits' if len(candidates) == 1 else 'fit'}"
     if domains:
         question = which_domain(domains, text=text)
-        message = TIED.format(count=len(candidates), domains=" or ".join(domains))
+        message = TIED.format(fit=fit, domains=" or ".join(domains))
         return OutcomeKind.CLARIFY, Clarify(ref=first.ref, domains=domains, question=question), message
     if not fields:
-        return OutcomeKind.CANDIDATES, None, FOUND.format(count=len(candidates))
+        return OutcomeKind.CANDIDATES, None, FOUND.format(fit=fit)
     named = ", ".join(fields)
     question = f"{first.title} needs {named}, which the request does not say."
-    message = ASK.format(count=len(candidates), ref=first.ref, fields=named)
+    message = ASK.format(fit=fit, ref=first.ref, fields=named)
     return OutcomeKind.CLARIFY, Clarify(ref=first.ref, fields=tuple(fields), question=question), message
 
 

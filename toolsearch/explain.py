@@ -97,3 +97,8 @@ class Explanation(Frozen):
         lines = [f"{'  ' * indent}{self.value:.4f}  {self.description}"]
         lines.extend(part.render(indent + 1) for part in self.details)
         return "\n".join(lines)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its English noun: `1 tool`, `2 tools`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

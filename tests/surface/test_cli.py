@@ -99,7 +99,7 @@ def test_index_warns_of_tools_that_nobody_sees(
     folder = tmp_path / "index"
     assert run("index", folder, sources, "--encoder", "hashed") == 0
     err = capsys.readouterr().err
-    assert "1 tools are visible to nobody" in err
+    assert "visible to nobody: 1 tool, whose" in err
     assert "--public" in err
     assert "weather/weather.today@1" in err
     assert run("index", folder, sources, "--public") == 0

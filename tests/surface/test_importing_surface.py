@@ -135,7 +135,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
     assert "clock: 1 added, 0 replaced, 0 unchanged, 0 removed, 0 refused" in shown.out
     assert "clock.json:/1 (line 1)/inputSchema" in shown.err
     assert run("sources", "-i", tmp_path / "index") == 0
-    assert capsys.readouterr().out.startswith("clock: 1 tools, read 2")
+    assert capsys.readouterr().out.startswith("clock: 1 tool, read 2")
     assert run("import", tmp_path / "clock.json", "-i", tmp_path / "index", "--watch") == 3
     assert "--watch needs a live server" in capsys.readouterr().err
     (tmp_path / "mcp.json").write_text('{"mcpServers": {}}')

@@ -59,7 +59,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     with ToolIndex.create(folder, rules=RULES, encoder="hashed") as index:
         index.add(CATALOGUE)
     assert run("search", "weather today", "-i", folder, "--session", "talk-1", "--subject", "guest") == 0
-    assert "session talk-1: 1 tools, 1 appended" in capsys.readouterr().out
+    assert "session talk-1: 1 tool, 1 appended" in capsys.readouterr().out
     assert run("sessions", "talk-1", "-i", folder, "--subject", "guest") == 0
     shown = capsys.readouterr().out
     held = next(tool for tool in CATALOGUE if tool.identity.name == "weather.today").fingerprint

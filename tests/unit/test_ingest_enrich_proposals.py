@@ -252,7 +252,7 @@ def test_a_model_is_asked_reviewed_saved_and_applied(folder, capsys, tmp_path):
     file = tmp_path / "review.json"
     file.write_text(saved, encoding="utf-8")
     out = run(capsys, "--from", str(file), "-i", str(folder), "--apply", "--author", "ann")
-    assert "applied to 1 tools" in out
+    assert "applied to 1 tool" in out
     contract = stored(folder)
     assert contract.capability.examples == ("Where is my order?",)
     assert contract.selection.adjacent_tools == {"find_orders": "when the id is unknown"}

@@ -189,7 +189,7 @@ def test_text_names_rule_place_and_what_to_write(capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert "error TS404 shop.yaml:13:7: 'required' names 'limitt'" in shown
     assert "instead: declare the property" in shown
-    assert "1 tools: 1 error, 0 warnings, 0 notes" in shown
+    assert "1 tool: 1 error, 0 warnings, 0 notes" in shown
 
 
 def test_json_is_the_library_s_report(capsys: pytest.CaptureFixture[str]) -> None:

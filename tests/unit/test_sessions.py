@@ -549,7 +549,7 @@ def test_a_session_used_since_it_was_chosen_makes_no_room(index: ToolIndex) -> N
 def test_a_full_session_says_so(index: ToolIndex) -> None:
     index._live.sessions.limits = SessionLimits(tools=1)
     search(index, "look up an order", k=1)
-    with pytest.raises(RequestError, match="1 tools of at most 1"):
+    with pytest.raises(RequestError, match="1 tool of at most 1"):
         search(index, "weather of a city", k=1)
     assert search(index, "look up an order", k=1).session.refs == (ORDERS_REF,)
 

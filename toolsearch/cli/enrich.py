@@ -124,6 +124,7 @@ def _print(reviews: Sequence[Review], *, changed: int, apply: bool) -> None:
     from rich.padding import Padding
 
     from toolsearch.cli.render import console, plain
+    from toolsearch.explain import counted
 
     out = console()
 
@@ -141,7 +142,7 @@ def _print(reviews: Sequence[Review], *, changed: int, apply: bool) -> None:
         for text in review.refused:
             say(f"refused: {text}", style="yellow", indent=2)
     if apply:
-        say(f"applied to {changed} tools")
+        say(f"applied to {counted(changed, 'tool')}")
     elif any(review.changes for review in reviews):
         say("nothing is changed; --apply applies, --json writes a file for --from")
 

@@ -90,6 +90,8 @@ def _write(path: Path, exported: ExportedTools) -> None:
 
 
 def _summary(exported: ExportedTools) -> str:
+    from toolsearch.explain import counted
+
     counts = Counter(loss.kind.value.replace("_", " ") for loss in exported.lost)
     lost = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-    return f"{len(exported.names)} tools as {exported.format.value}{f'; {lost}' if lost else ''}"
+    return f"{counted(len(exported.names), 'tool')} as {exported.format.value}{f'; {lost}' if lost else ''}"

@@ -22,7 +22,7 @@ CONTRACTS_FOLDER, RULES_FILE = "contracts", "rules.yaml"
 
 _SHOWN = 20
 _NOBODY = (
-    "{count} tools are visible to nobody: their contracts state no `access` and no rule allows them. Give --rules "
+    "visible to nobody: {tools}, whose contracts state no `access` and which no rule allows. Give --rules "
     "FILE, or --public to show every such tool to everyone. For example: {names}"
 )
 
@@ -206,6 +206,7 @@ def _print_json(changes: ChangeReport, refused: Sequence[Exception], unseen: Seq
 
 def _print_report(changes: ChangeReport, refused: Sequence[Exception], unseen: Sequence[str]) -> None:
     from toolsearch.cli.render import console, plain
+    from toolsearch.explain import counted
 
     counts = {
         "added": changes.added,
@@ -222,4 +223,7 @@ def _print_report(changes: ChangeReport, refused: Sequence[Exception], unseen: S
         errors.print(plain(f"... and {len(refused) - _SHOWN} more; --json lists all", "red"), soft_wrap=True)
     if unseen:
         names = ", ".join(unseen[:3])
-        errors.print(plain(f"warning: {_NOBODY.format(count=len(unseen), names=names)}", "yellow"), soft_wrap=True)
+        errors.print(
+            plain(f"warning: {_NOBODY.format(tools=counted(len(unseen), 'tool'), names=names)}", "yellow"),
+            soft_wrap=True,
+        )

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolsearch.analysis.characters import escaped, hidden_runs
+from toolsearch.explain import counted
 
 if TYPE_CHECKING:
     from toolsearch import Candidate, CandidateSet
@@ -140,7 +141,7 @@ def _notes(answer: CandidateSet) -> list[Text]:
 
 
 def _session_note(update: SessionUpdate) -> Text:
-    parts = [f"{len(update.refs)} tools", f"{len(update.appended)} appended"]
+    parts = [counted(len(update.refs), "tool"), f"{len(update.appended)} appended"]
     parts += [f"left: {tool.ref} ({tool.reason})" for tool in update.left]
     parts += [f"newer: {ref}" for ref in update.newer_available]
     return plain(f"session {update.id}: {', '.join(parts)}, tools_hash {update.tools_hash}", "dim")
@@ -183,4 +184,4 @@ def print_tools(found: tuple[ToolSummary, ...]) -> None:
         cells = (plain(tool.ref), plain(tool.title), Text(effect, _STYLES.get(effect, "")), plain(tool.does))
         table.add_row(*cells[: len(table.columns)])
     out.print(table)
-    out.print(plain(f"{len(found)} tools", "dim"))
+    out.print(plain(counted(len(found), "tool"), "dim"))

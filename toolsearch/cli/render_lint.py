@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from toolsearch.cli.render import console, plain
+from toolsearch.explain import counted
 
 if TYPE_CHECKING:
     from toolsearch.lint.finding import Finding, LintReport
@@ -29,7 +30,7 @@ def print_report(report: LintReport) -> None:
             out.print(line, soft_wrap=True)
     counts = report.counts()
     named = ", ".join(f"{count} {severity}{'s' * (count != 1)}" for severity, count in counts.items())
-    out.print(plain(f"{report.tools} tools: {named}", "bold"), soft_wrap=True)
+    out.print(plain(f"{counted(report.tools, 'tool')}: {named}", "bold"), soft_wrap=True)
     by_rule = Counter((finding.rule, finding.name) for finding in report.findings)
     for (rule, name), count in sorted(by_rule.items()):
         out.print(plain(f"{count:6}  {rule} {name}", "dim"), soft_wrap=True)

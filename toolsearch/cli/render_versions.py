@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from toolsearch.cli.render import console, plain
+from toolsearch.explain import counted
 
 if TYPE_CHECKING:
     from toolsearch.versions.diff import CatalogueDiff, ToolDiff
@@ -23,7 +24,7 @@ def print_diff(diff: CatalogueDiff) -> None:
     for tool in diff.tools:
         _print_tool(tool)
     verdict = diff.verdict or "same"
-    out = f"{verdict}: {len(diff.tools)} tools changed, {diff.unchanged} unchanged"
+    out = f"{verdict}: {counted(len(diff.tools), 'tool')} changed, {diff.unchanged} unchanged"
     console().print(plain(out, _STYLES.get(verdict, "")))
 
 

@@ -80,6 +80,7 @@ def _detail(given: str | None) -> Detail | None:
 
 def _print(answer: SessionList | SessionRefresh) -> None:
     from toolsearch.cli.render import console, plain
+    from toolsearch.explain import counted
     from toolsearch.result import SessionRefresh
 
     out = console()
@@ -95,5 +96,7 @@ def _print(answer: SessionList | SessionRefresh) -> None:
         out.print(plain(f"refreshed: {moved}", "bold"), soft_wrap=True)
     begun = "begun: " if session.created else ""
     tokens = session.token_metrics.returned
-    line = f"{begun}{session.id}: {len(session.tools)} tools, {tokens} tokens, tools_hash {session.tools_hash}"
+    line = (
+        f"{begun}{session.id}: {counted(len(session.tools), 'tool')}, {tokens} tokens, tools_hash {session.tools_hash}"
+    )
     out.print(plain(line, "dim"), soft_wrap=True)

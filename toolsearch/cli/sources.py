@@ -27,6 +27,12 @@ def sources(index: o.IndexOption = None, api_key: o.ApiKeyOption = None, as_json
 
 
 def _line(row: SourceRow) -> str:
-    read = "never read" if row.read_at is None else f"{row.tools} tools, read {row.read_at:%Y-%m-%d %H:%M:%S} UTC"
+    from toolsearch.explain import counted
+
+    read = (
+        "never read"
+        if row.read_at is None
+        else f"{counted(row.tools, 'tool')}, read {row.read_at:%Y-%m-%d %H:%M:%S} UTC"
+    )
     failed = "" if row.failed_at is None else f"; STALE since {row.failed_at:%Y-%m-%d %H:%M:%S} UTC: {row.error}"
     return f"{row.server}: {read}, from {row.origin}{failed}"

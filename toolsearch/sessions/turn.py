@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from toolsearch.contract import ToolContract, ToolRef
 from toolsearch.errors import RequestError
+from toolsearch.explain import counted
 from toolsearch.query import Principal, SearchRequest
 from toolsearch.result import CandidateSet, LeftTool, SessionUpdate
 from toolsearch.sessions.listing import Session, pinned
@@ -103,7 +104,7 @@ class Turn:
         held, most = len(self.session.tools), self._shelf.limits.tools
         if count and held + count > most:
             raise RequestError(
-                f"session {self.session.key.session_id!r} was handed {held} tools of at most {most}; end it and begin "
-                "another, or ask for fewer candidates with k",
+                f"session {self.session.key.session_id!r} was handed {counted(held, 'tool')} of at most {most}; "
+                "end it and begin another, or ask for fewer candidates with k",
                 field="session",
             )
