@@ -17,7 +17,7 @@ from toolsearch.index.docset import DocSet
 from toolsearch.index.lexical import LexicalBackend
 from toolsearch.index.view import View
 from toolsearch.query import MAX_QUERY_CHARS, Principal, SearchRequest
-from toolsearch.rank.confidence import confidence
+from toolsearch.rank.confidence import Signs, signs
 from toolsearch.rank.diversify import diversify, in_covering_order
 from toolsearch.rank.evidence import Situation, clause_answers
 from toolsearch.rank.expose import expose, situation_size
@@ -51,13 +51,18 @@ class Ranked:
         intent: The reading of the request.
         scored: Documents, best first.
         by_meaning: Whether the vector lane took part.
-        confidence: How likely the best of them fits, in [0, 1].
+        signs: What speaks for it that the best of them fits; None where there is none.
     """
 
     intent: Intent
     scored: list[Scored]
     by_meaning: bool
-    confidence: float
+    signs: Signs | None
+
+    @property
+    def confidence(self) -> float:
+        """Return how likely the best document fits, in [0, 1]."""
+        return 0.0 if self.signs is None else self.signs.confidence
 
 
 class ToolIndex(Upkeep):
@@ -206,10 +211,10 @@ class ToolIndex(Upkeep):
                 )
         with watch.time("rerank"):
             bank = self._live.needless if probes[0].vector is not None else None
-            sure = confidence(
+            found = signs(
                 scored, probes=probes, recalled=recalled, encoder=state.encoder, bank=bank, tools=docs.ids.size
             )
-        return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke, confidence=sure)
+        return Ranked(intent, scored, by_meaning="semantic" in relevance.spoke, signs=found)
 
     def rank(self, request: SearchRequest | str, *, principal: Principal, depth: int = 100) -> list[tuple[str, float]]:
         """Return refs and scores in covering order, before folding, floors and sizes: for evaluation.
@@ -224,6 +229,19 @@ class ToolIndex(Upkeep):
         ranked = self._rank(asked, state=state, view=view, principal=principal, watch=Stopwatch(), pool=depth)
         ordered = in_covering_order(ranked.scored, scored=lambda item: item, clauses=len(ranked.intent.clauses))
         return [(state.columns.refs[item.doc_id], item.score) for item in ordered[:depth]]
+
+    def signs(self, request: SearchRequest | str, *, principal: Principal) -> Signs | None:
+        """Return what the confidence of an answer is computed from, None where nothing is recalled: for evaluation.
+
+        Args:
+            request: What the user wants.
+            principal: On whose behalf.
+        """
+        asked, state = _request(request), self._live.state
+        whom = _narrowed(asked, principal)
+        view = state.views.of(whom)
+        view = view.without(_always_on(asked, state=state, docs=view.docs))
+        return self._rank(asked, state=state, view=view, principal=whom, watch=Stopwatch()).signs
 
     def lint(self, *, principal: Principal, options: LintOptions | None = None) -> LintReport:
         """Return what is to be mended in the visible contracts.
@@ -269,6 +287,7 @@ class ToolIndex(Upkeep):
         doc_id = state.resolve(ref, docs=view.docs)
         ranked = self._rank(asked, state=state, view=view, principal=whom, watch=Stopwatch(), also=(doc_id,))
         answer = self._search(asked, principal=whom, trace_id=asked.trace_id or uuid.uuid4().hex)
+        sure = self.signs(asked, principal=principal)
         place = next(at for at, item in enumerate(ranked.scored) if item.doc_id == doc_id)
         item, name = ranked.scored[place], state.columns.refs[doc_id]
         return ScoreExplanation(
@@ -277,6 +296,9 @@ class ToolIndex(Upkeep):
             rank=place + 1,
             returned=any(candidate.ref == name for candidate in answer.candidates),
             score=item.explanation(title=title_of(state.contracts[doc_id])),
+            confidence=None
+            if sure is None
+            else sure.explanation(best=state.columns.refs[sure.doc_id], least=self._limits.min_confidence),
             reasons=tuple(map(told, item.reasons())),
             cautions=tuple(map(told, item.cautions())),
         )

@@ -202,6 +202,9 @@ class ScoreExplanation(Frozen):
     rank: int | None = Field(description="Position before diversity and sizes; None if it was not recalled.")
     returned: bool
     score: Explanation
+    confidence: Explanation | None = Field(
+        default=None, description="Of the whole answer: why tools are offered at all, or none; in log odds."
+    )
     reasons: tuple[Reason, ...] = ()
     cautions: tuple[Reason, ...] = ()
 

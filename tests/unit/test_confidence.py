@@ -1,6 +1,8 @@
 """How likely it is that any tool fits: rising with relevance and margin, and low for requests that need no tool."""
 
+import math
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolsearch import Principal, SearchRequest, ToolContract, ToolIndex
 from toolsearch.config import SearchLimits
-from toolsearch.rank.confidence import ENOUGH, OFFSET, logistic, no_tool_requests
+from toolsearch.rank.confidence import ENOUGH, OFFSET, Signs, no_tool_requests
 from toolsearch.result import OutcomeKind
 from toolsearch.visibility.rules import RuleBook
 
@@ -34,20 +36,44 @@ def index() -> ToolIndex:
     return made
 
 
+def signs(relevance: float, *, nearness: float, tokens: float, need: float, tools: int) -> Signs:
+    return Signs(0, relevance, nearness=nearness, tokens=tokens, need=need, tools=tools)
+
+
 @given(UNIT, UNIT, UNIT, UNIT, st.floats(-20, 20), st.floats(-20, 20), st.integers(1, 40))
 def test_it_rises_with_all_parts_and_stays_in_bounds(
     one: float, other: float, near: float, nearer: float, need: float, second: float, few: int
 ) -> None:
-    low = logistic(min(one, other), nearness=min(near, nearer), tokens=0.4, need=min(need, second), tools=few)
-    high = logistic(max(one, other), nearness=max(near, nearer), tokens=0.5, need=max(need, second), tools=few + 1)
-    assert 0.0 <= low <= high <= 1.0
+    low = signs(min(one, other), nearness=min(near, nearer), tokens=0.4, need=min(need, second), tools=few)
+    high = signs(max(one, other), nearness=max(near, nearer), tokens=0.5, need=max(need, second), tools=few + 1)
+    assert 0.0 <= low.confidence <= high.confidence <= 1.0
 
 
 def test_what_speaks_for_a_tool_weighs_up_the_offset_at_an_even_chance() -> None:
-    assert logistic(0.0, nearness=0.0, tokens=0.0, need=OFFSET, tools=ENOUGH) == 0.5
-    assert logistic(0.5, nearness=0.5, tokens=0.5, need=0.0, tools=ENOUGH) == logistic(
-        0.5, nearness=0.5, tokens=0.5, need=0.0, tools=10 * ENOUGH
-    )
+    even = signs(0.0, nearness=0.0, tokens=0.0, need=OFFSET, tools=ENOUGH)
+    assert even.confidence == 0.5
+    half = signs(0.5, nearness=0.5, tokens=0.5, need=0.0, tools=ENOUGH)
+    assert half.confidence == replace(half, tools=10 * ENOUGH).confidence
+
+
+@given(UNIT, UNIT, UNIT, st.floats(-20, 20), st.integers(1, 40))
+def test_the_explanation_adds_up_to_the_confidence(
+    relevance: float, nearness: float, tokens: float, need: float, tools: int
+) -> None:
+    found = signs(relevance, nearness=nearness, tokens=tokens, need=need, tools=tools)
+    told = found.explanation(best="s/orders.get@1", least=0.2)
+    assert told.value == found.confidence
+    odds = sum(part.value for part in told.details)
+    assert 1 / (1 + math.exp(-odds)) == pytest.approx(told.value)
+
+
+@pytest.mark.parametrize("text", ["what is the status of order 17", "sing me a lullaby"])
+def test_explain_tells_the_confidence_of_the_answer(index: ToolIndex, text: str) -> None:
+    for ref in ("s/orders.get@1", "s/mail.send@1"):
+        explained = index.explain(text, ref=ref, principal=ANYONE)
+        assert explained.confidence is not None
+        assert explained.confidence.value == pytest.approx(index.search(text, principal=ANYONE).confidence, abs=1e-6)
+        assert "relevance of s/" in explained.confidence.render()
 
 
 def test_the_bank_has_both_languages_and_no_repetition() -> None:

@@ -16,6 +16,7 @@ from toolsearch.explain import counted
 
 if TYPE_CHECKING:
     from toolsearch import Candidate, CandidateSet
+    from toolsearch.explain import Explanation
     from toolsearch.result import ScoreExplanation, SessionUpdate, ToolSummary, VisibilityReport
 
 _BAR_CELLS = 8
@@ -152,13 +153,19 @@ def print_explanation(answer: ScoreExplanation) -> None:
     out = console()
     rank = "not recalled" if answer.rank is None else f"rank {answer.rank}"
     out.print(plain(f"{answer.ref}: {rank}, {'returned' if answer.returned else 'not returned'}", "bold"))
-    for line in answer.score.render().splitlines():
-        indent = len(line) - len(line.lstrip(" "))
-        out.print(Text(" " * indent).append_text(plain(line)))
+    _print_tree(answer.score)
     for reason in answer.reasons:
         out.print(plain(reason.text), soft_wrap=True)
     for caution in answer.cautions:
         out.print(plain(f"! {caution.text}", "yellow"), soft_wrap=True)
+    if answer.confidence is not None:
+        _print_tree(answer.confidence)
+
+
+def _print_tree(tree: Explanation) -> None:
+    for line in tree.render().splitlines():
+        indent = len(line) - len(line.lstrip(" "))
+        console().print(Text(" " * indent).append_text(plain(line)))
 
 
 def print_visibility(answer: VisibilityReport) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embed.protocol import EncoderInfo
+from toolsearch.explain import Explanation
 from toolsearch.rank.recall import Probe, Recalled
 from toolsearch.rank.rerank import Scored
 from toolsearch.rank.signals import calibrate, calibrate_tokens
@@ -58,7 +60,60 @@ def no_tool_requests() -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line)
 
 
-def confidence(
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What speaks for it that the best tool fits.
+
+    Attributes:
+        doc_id: The most relevant tool.
+        relevance: Its relevance, in [0, 1].
+        nearness: How close it is to the whole request, in [0, 1].
+        tokens: The same token by token, in [0, 1].
+        need: Log odds that the request asks for a tool.
+        tools: Number of tools it was found among, >= 1.
+    """
+
+    doc_id: int
+    relevance: float
+    nearness: float
+    tokens: float
+    need: float
+    tools: int
+
+    @property
+    def few(self) -> float:
+        """Return what counts against a handful of tools, in log odds, >= 0."""
+        return FEW * max(0.0, 1.0 - math.log(self.tools) / math.log(ENOUGH))
+
+    @property
+    def confidence(self) -> float:
+        """Return how likely the tool fits, in [0, 1]."""
+        found = RELEVANCE * self.relevance + NEARNESS * self.nearness + TOKENS * self.tokens
+        return 1.0 / (1.0 + math.exp(-(found + self.need - self.few - OFFSET)))
+
+    def explanation(self, *, best: str, least: float) -> Explanation:
+        """Return the confidence as a tree; the log odds of its parts sum up to its own.
+
+        Args:
+            best: How the tool is called.
+            least: The confidence from which on tools are offered.
+        """
+        parts = (
+            (RELEVANCE * self.relevance, f"relevance of {best}: value {self.relevance:.4f}, weight {RELEVANCE:g}"),
+            (NEARNESS * self.nearness, f"nearness to the request: value {self.nearness:.4f}, weight {NEARNESS:g}"),
+            (TOKENS * self.tokens, f"token by token: value {self.tokens:.4f}, weight {TOKENS:g}"),
+            (self.need, "need: does the request ask for a tool at all"),
+            (0.0 - self.few, f"tools: {self.tools}, fewer than {ENOUGH} count against it"),
+            (-OFFSET, "offset"),
+        )
+        return Explanation(
+            value=self.confidence,
+            description=f"confidence, from log odds; tools are offered from {least:g} on",
+            details=tuple(Explanation(value=value, description=text) for value, text in parts),
+        )
+
+
+def signs(
     scored: Sequence[Scored],
     *,
     probes: Sequence[Probe],
@@ -66,8 +121,8 @@ def confidence(
     encoder: EncoderInfo,
     bank: NDArray[np.float32] | None,
     tools: int,
-) -> float:
-    """Return how likely the best tool fits the request, in [0, 1]; 0 where nothing was recalled.
+) -> Signs | None:
+    """Return what speaks for the best tool, None where nothing was recalled.
 
     Args:
         scored: The documents, in any order.
@@ -79,11 +134,12 @@ def confidence(
         tools: How many tools are visible.
     """
     if not scored:
-        return 0.0
+        return None
     best = max(scored, key=lambda item: (item.relevance, -item.doc_id))
     vector = probes[0].vector
     if vector is None or (bank is None and not encoder.need):
-        return logistic(best.relevance, nearness=best.relevance, tokens=best.relevance, need=UNREAD, tools=tools)
+        alike = best.relevance
+        return Signs(best.doc_id, alike, nearness=alike, tokens=alike, need=UNREAD, tools=tools)
     need = _read_need(vector, encoder) if bank is None else _need_by_bank(vector, encoder, bank)
     if best.evidence.named or best.evidence.past:
         need, tools = max(need, SAID), max(tools, ENOUGH)
@@ -92,14 +148,7 @@ def confidence(
     nearness = _similarity(cosine, encoder)
     told = float(calibrate_tokens(recalled.token_scores[0, at : at + 1], encoder=encoder)[0])
     tokens = nearness if math.isnan(told) else told
-    return logistic(best.relevance, nearness=nearness, tokens=tokens, need=need, tools=tools)
-
-
-def logistic(relevance: float, *, nearness: float, tokens: float, need: float, tools: int) -> float:
-    """Return the confidence for relevance, nearness and tokens in [0, 1], log odds of need and visible tools, >= 1."""
-    few = FEW * max(0.0, 1.0 - math.log(tools) / math.log(ENOUGH))
-    odds = RELEVANCE * relevance + NEARNESS * nearness + TOKENS * tokens + need - few - OFFSET
-    return 1.0 / (1.0 + math.exp(-odds))
+    return Signs(best.doc_id, best.relevance, nearness=nearness, tokens=tokens, need=need, tools=tools)
 
 
 def _read_need(vector: NDArray[np.float32], encoder: EncoderInfo) -> float:

@@ -28,7 +28,7 @@ from toolsearch.rank.tuned import QueryMap
 TOKEN_SHARE = 0.2
 """Part of the meaning that is compared token by token."""
 
-TOKENS_FROM = 0.3
+TOKENS_FROM = 0.2
 """How close to a probe, as a whole, a document is before the two are compared token by token.
 
 Most of what the lanes bring is farther away, and comparing all of it took longer than the encoder. The bound is
