@@ -23,7 +23,6 @@ def test_odds_are_those_of_the_confidence() -> None:
 
 
 def test_fitted_weights_tell_what_fits_from_what_does_not() -> None:
-    rng = np.random.default_rng(0)
     yes = [situation(SERVED, level, fits=True) for level in np.linspace(0.5, 0.9, 50)]
     no = [situation(NEEDLESS, level, fits=False) for level in np.linspace(0.1, 0.55, 50)]
     found = odds([*yes, *no], fitted([*yes, *no]))
