@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolsearch.analysis.analyzer import analyze, fold, han_share, stem
-from toolsearch.analysis.identifiers import identifier_words, split_humps
+from toolsearch.analysis.identifiers import identifier_words, singular, split_humps
 from toolsearch.analysis.stopwords import ENGLISH
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
@@ -164,3 +164,24 @@ def test_identifier_words_keep_case() -> None:
     assert split_humps("listURLs") == "list URLs"
     assert identifier_words("查询_订单") == ["查询", "订单"]
     assert identifier_words("__") == []
+
+
+@pytest.mark.parametrize(
+    ("word", "one"),
+    [
+        ("orders", "order"),
+        ("queries", "query"),
+        ("movies", "movie"),
+        ("addresses", "address"),
+        ("boxes", "box"),
+        ("branches", "branch"),
+        ("status", "status"),
+        ("analysis", "analysis"),
+        ("series", "series"),
+        ("news", "news"),
+        ("gas", "gas"),
+        ("order", "order"),
+    ],
+)
+def test_one_of_several(word: str, one: str) -> None:
+    assert singular(word) == one

@@ -8,6 +8,8 @@ import re
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
 _DIGITS = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _SEPARATORS = re.compile(r"[\W_]+")
+_IN_IE = frozenset({"calorie", "cookie", "hoodie", "movie", "rookie", "selfie", "zombie"})
+_NO_PLURAL = frozenset({"news", "series", "species"})
 
 
 def split_humps(word: str) -> str:
@@ -26,3 +28,17 @@ def identifier_words(identifier: str) -> list[str]:
     Letters stay with the digits behind them (`s3`, `v2`), because the two are read as one word.
     """
     return [word for part in _SEPARATORS.split(identifier) for word in split_humps(part).split() if word]
+
+
+def singular(word: str) -> str:
+    """Return a lower-case English word without its plural ending: `queries` -> `query`, `boxes` -> `box`.
+
+    A guess by its letters: short words and words in -ss, -us and -is (`status`, `analysis`) stay.
+    """
+    if word in _NO_PLURAL:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-1] if word[:-1] in _IN_IE else f"{word[:-3]}y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from toolsearch.analysis.identifiers import identifier_words
+from toolsearch.analysis.identifiers import identifier_words, singular
 
 FIND_VERBS = MappingProxyType(
     {
@@ -64,8 +64,3 @@ def wanted_entity(parameter: str, *, tool: str) -> tuple[str, ...]:
         named = (singular(word.lower()) for word in identifier_words(tool))
         entity = [word for word in named if word not in FIND_VERBS and word not in IDENTIFIERS][:1]
     return tuple(entity)
-
-
-def singular(word: str) -> str:
-    """Return an English plural in -s without it."""
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolsearch.analysis.identifiers import identifier_words
+from toolsearch.analysis.identifiers import identifier_words, singular
 from toolsearch.contract import MAX_TEXT, Origin, ToolContract, ToolRef
 from toolsearch.ingest.segments import split_sentences
 
@@ -192,14 +192,6 @@ def _named_products(contract: ToolContract, wanted: Mapping[str, str]) -> dict[s
     if len(words) < 2 or words[0] not in _FINDS | _MAKES:
         return {}
     until = next((at for at, word in enumerate(words) if word in {"by", "for", "of", "in", "with", "from"}), len(words))
-    noun = "_".join([*words[1 : until - 1], _singular(words[until - 1])])
+    noun = "_".join([*words[1 : until - 1], singular(words[until - 1])])
     entity = wanted.get(noun)
     return {entity: ""} if entity and entity not in _properties(contract) else {}
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return f"{word[:-3]}y"
-    if word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.analysis.analyzer import analyze
+from toolsearch.analysis.identifiers import singular
 from toolsearch.analysis.stopwords import ENGLISH
 from toolsearch.contract import SideEffect, ToolContract
 from toolsearch.index.document import parameter_names
 from toolsearch.ingest.effects import effect_of_name
 from toolsearch.lint.finding import Flaw, Misrouted, Path, Severity, listed, shown
 from toolsearch.lint.rule import Rule, Surroundings
-from toolsearch.lint.words import in_language, is_verb, last_part, name_words, negative, positive, singular
+from toolsearch.lint.words import in_language, is_verb, last_part, name_words, negative, positive
 
 BOUNDARY: Path = ("selection", "do_not_use_when")
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from toolsearch.analysis.analyzer import analyze
+from toolsearch.analysis.identifiers import singular
 from toolsearch.contract import SideEffect, ToolContract
 from toolsearch.lint.finding import Flaw, Path, Severity, listed, shown
 from toolsearch.lint.rule import LintLimits, Rule, Surroundings
@@ -24,7 +25,6 @@ from toolsearch.lint.words import (
     prose,
     reads,
     sentences,
-    singular,
     vocabulary,
 )
 

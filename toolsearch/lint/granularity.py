@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from toolsearch.analysis.identifiers import singular
 from toolsearch.contract import ToolContract
 from toolsearch.lint.finding import Flaw, Severity, listed
 from toolsearch.lint.rule import LintLimits, Rule, Surroundings
@@ -18,7 +19,6 @@ from toolsearch.lint.words import (
     name_words,
     parameters,
     reads,
-    singular,
     vocabulary,
     writes,
 )

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+from toolsearch.analysis.identifiers import singular
 from toolsearch.contract import SideEffect, ToolContract
 from toolsearch.ingest.effects import effect_of_name
 from toolsearch.ingest.verbs import READ_NOUNS, VERBS
@@ -18,7 +19,6 @@ from toolsearch.lint.words import (
     last_part,
     name_words,
     says_nothing,
-    singular,
     vocabulary,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from toolsearch.analysis.identifiers import singular
 from toolsearch.contract import ToolContract
 from toolsearch.lint.finding import Flaw, Severity, shown
 from toolsearch.lint.rule import LintLimits, Rule
@@ -15,7 +16,6 @@ from toolsearch.lint.words import (
     in_language,
     name_words,
     parameters,
-    singular,
     vocabulary,
 )
 

@@ -58,7 +58,6 @@ NOTHING_WORDS = vocabulary(
 
 _NUMBERED = re.compile(r"(?:tool|func|function|method|test|action|step|task)_?\d+", re.IGNORECASE)
 _HAN = re.compile(r"[一-鿿]")
-_PLURAL = re.compile(r"(?<=[a-z]{2}[^su])s$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +182,6 @@ def name_words(name: str) -> list[str]:
 def last_part(name: str) -> str:
     """Return a tool name without its dotted or slashed namespace: `orders.get` -> `get`."""
     return re.split(r"[./:]", name)[-1] or name
-
-
-def singular(word: str) -> str:
-    """Return a rough singular of an English word."""
-    return _PLURAL.sub("", word)
 
 
 def is_verb(word: str) -> bool:
