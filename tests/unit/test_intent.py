@@ -79,6 +79,11 @@ def test_freshness(text: str, seconds: float | None) -> None:
             "帮我预订一个会议室。其大小要能坐十人。最后通知所有参会的同事",
             ("帮我预订一个会议室。其大小要能坐十人", "通知所有参会的同事"),
         ),
+        (
+            "List my open orders, which came from Berlin, and also who is the carrier",
+            ("List my open orders, which came from Berlin", "who is the carrier"),
+        ),
+        ("show my open orders, also which ones are late", ("show my open orders", "which ones are late")),
         ("查询订单", ()),
         ("", ()),
         (" \n\t ", ()),

@@ -125,8 +125,9 @@ _ONLY_LEADS = re.compile(
 """What says nothing but that something follows."""
 
 _ONLY_STATES = re.compile(
-    r"(?:the|this|that|these|those|it|its|it's|my|our|his|her|their|he|she|they|you can|you may|which|who|whose|where|"
-    r"thanks?)\b(?!.*(?:\?|\b(?:can you|could you|please|need to|want to|like to)\b))|"
+    r"(?:the|this|that|these|those|it|its|it's|my|our|his|her|their|he|she|they|you can|you may|thanks?|"
+    r"(?:which|who|whose|where)(?! (?:is|are|was|were|do|does|did|can|could|ones?|of)\b))\b"
+    r"(?!.*(?:\?|\b(?:can you|could you|please|need to|want to|like to)\b))|"
     r"(?:该|这|那|其|它|他|她|我的|我们的)(?!.*[吗?？请])",
     re.IGNORECASE,
 )
@@ -207,12 +208,11 @@ def _pieces(text: str) -> list[tuple[int, int]]:
     spans = [(0, len(text))]
     for pattern in (_BREAK, _AND_VERB, _COMMA_VERB, _ZH_COMMA):
         spans = [span for start, end in spans for span in _between_breaks(pattern, text, start=start, end=end)]
-    stripped = [
+    return [
         (start + len(part) - len(part.lstrip(_MARKS)), start + len(part.rstrip(_MARKS)))
         for start, end in spans
         if (part := text[start:end]).strip(_MARKS)
     ]
-    return stripped
 
 
 def _between_breaks(pattern: re.Pattern[str], text: str, *, start: int, end: int) -> list[tuple[int, int]]:
