@@ -71,18 +71,14 @@ def test_freshness(text: str, seconds: float | None) -> None:
         ("查一下天气情况，并把结果发给张三", ("查一下天气情况", "把结果发给张三")),
         ("find the red and blue ones", ()),
         (
-            "Ask Dr. Smith for a date on Monday. The patient is John Doe. Lastly, can you send him the address?",
-            ("Ask Dr. Smith for a date on Monday. The patient is John Doe", "Lastly, can you send him the address?"),
-        ),
-        ("Book a room for two. It should have a view. Pay it?", ()),
-        (
-            "帮我预订一个会议室。其大小要能坐十人。最后通知所有参会的同事",
-            ("帮我预订一个会议室。其大小要能坐十人", "通知所有参会的同事"),
+            "Ask Dr. Smith for a date on Monday, not today. Lastly, can you send him the address?",
+            ("Ask Dr. Smith for a date on Monday, not today", "Lastly, can you send him the address?"),
         ),
         (
-            "List my open orders, which came from Berlin, and also who is the carrier",
-            ("List my open orders, which came from Berlin", "who is the carrier"),
+            "Book a room for two. Pay it. Can you then mail the key?",
+            ("Book a room for two. Pay it", "Can you then mail the key?"),
         ),
+        ("帮我预订一个会议室。对了，最后通知所有参会的同事", ("帮我预订一个会议室", "对了，最后通知所有参会的同事")),
         ("show my open orders, also which ones are late", ("show my open orders", "which ones are late")),
         ("查询订单", ()),
         ("", ()),

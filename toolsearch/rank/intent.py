@@ -124,15 +124,6 @@ _ONLY_LEADS = re.compile(
 )
 """What says nothing but that something follows."""
 
-_ONLY_STATES = re.compile(
-    r"(?:the|this|that|these|those|it|its|it's|my|our|his|her|their|he|she|they|you can|you may|thanks?|"
-    r"(?:which|who|whose|where)(?! (?:is|are|was|were|do|does|did|can|could|ones?|of)\b))\b"
-    r"(?!.*(?:\?|\b(?:can you|could you|please|need to|want to|like to)\b))|"
-    r"(?:该|这|那|其|它|他|她|我的|我们的)(?!.*[吗?？请])",
-    re.IGNORECASE,
-)
-"""The beginning of a sentence that tells more about the step before: "The budget is 200 euros"."""
-
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r" ?(?:\n ?)+")
 _AND_VERB = re.compile(rf"[,，]?\s+and\s+(?=(?:{_WRITE_EN}|{_READ_EN})\b)", re.IGNORECASE)
@@ -181,9 +172,8 @@ def read_freshness(text: str) -> FreshnessNeed | None:
 def split_clauses(text: str) -> tuple[str, ...]:
     """Return the steps of a request, in order, each as it stands there but for white space; `()` when it has only one.
 
-    A piece too short to stand alone (under 3 words, or under 4 Chinese characters) joins the piece before it, and so
-    does one that asks for nothing ("The budget is 200 euros"); one that only leads to what follows ("Lastly", "Can
-    you") joins that.
+    A piece too short to stand alone (under 3 words, or under 4 Chinese characters) joins the piece before it; one that
+    only leads to what follows ("Lastly", "Can you") joins that.
     """
     # Runs of white space carry nothing, and patterns that begin with optional white space would try every split of one.
     read = _LINES.sub("\n", _SPACES.sub(" ", text))
@@ -193,7 +183,7 @@ def split_clauses(text: str) -> tuple[str, ...]:
         part, begin = read[start:end], start if lead is None else lead
         if _ONLY_LEADS.fullmatch(part):
             lead = begin
-        elif spans and (not _stands_alone(part) or _ONLY_STATES.match(part) or len(spans) == MAX_CLAUSES):
+        elif spans and (not _stands_alone(part) or len(spans) == MAX_CLAUSES):
             spans[-1], lead = (spans[-1][0], end), None
         elif not spans and not _stands_alone(part):
             lead = begin
