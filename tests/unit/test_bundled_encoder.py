@@ -135,8 +135,8 @@ def test_tokens_of_a_tool_come_with_its_vector_and_tell_tools_apart(encoder: Bun
     )
     asked = ["where is order A1024", "write to my boss that I am late", "杭州明天下雨吗"]
     queries = [query for text in asked if (query := encoder.encode_request(text, ()).tokens[0]) is not None]
-    best = [int(index.scores(query, doc_ids=np.arange(3)).argmax()) for query in queries]
-    assert best == [0, 1, 2]
+    scores = index.scores(queries, doc_ids=np.arange(3))
+    assert scores.argmax(axis=1).tolist() == [0, 1, 2]
     assert encoder.encode_tokens([]) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from toolsearch.embed.hashed import HashedEncoder
 from toolsearch.embed.protocol import EncoderInfo, RequestVectors, TextVectors, TokenQuery, encode_tokens
 from toolsearch.embed.tokens import LEVELS, TokenHead
 from toolsearch.errors import EncoderMismatch, IndexCorrupt
-from toolsearch.index.tokens import TokenIndex
+from toolsearch.index.tokens import BLOCK, TokenIndex
 
 WIDTH = 4
 NEW = -1
@@ -46,7 +47,7 @@ def query_of(asked: Sequence[tuple[Sequence[int], int]]) -> TokenQuery:
 def test_scores_are_those_of_the_definition_to_the_last_bit(
     told: list[list[list[int]]], asked: list[tuple[list[int], int]]
 ) -> None:
-    scores = index_of(told).scores(query_of(asked), doc_ids=np.arange(len(told)))
+    scores = index_of(told).scores([query_of(asked)], doc_ids=np.arange(len(told)))[0]
     for score, tokens in zip(scores, told, strict=True):
         if not tokens:
             assert np.isnan(score)
@@ -61,10 +62,30 @@ def test_other_documents_show_in_no_score(
     told: list[list[list[int]]], asked: list[tuple[list[int], int]], data: st.DataObject
 ) -> None:
     index, wanted = index_of(told), query_of(asked)
-    together = index.scores(wanted, doc_ids=np.arange(len(told)))
+    together = index.scores([wanted, wanted], doc_ids=np.arange(len(told)))
     at = data.draw(st.integers(0, len(told) - 1))
-    alone = index.scores(wanted, doc_ids=np.array([at]))
-    assert alone.tobytes() == together[[at]].tobytes()
+    alone = index.scores([wanted], doc_ids=np.array([at]))
+    assert alone.tobytes() == together[0, [at]].tobytes() == together[1, [at]].tobytes()
+
+
+@given(documents, query, st.data())
+def test_a_part_of_a_request_scores_as_if_it_were_read_alone(
+    told: list[list[list[int]]], asked: list[tuple[list[int], int]], data: st.DataObject
+) -> None:
+    index, whole = index_of(told), query_of(asked)
+    start = data.draw(st.integers(0, len(asked) - 1))
+    end = data.draw(st.integers(start + 1, len(asked)))
+    alone = TokenQuery(whole.rows[start:end], whole.weights[start:end])
+    every = np.arange(len(told))
+    _, scored, read = index.scores([whole, replace(alone, start=start), alone], doc_ids=every)
+    assert scored.tobytes() == read.tobytes() == index.scores([alone], doc_ids=every)[0].tobytes()
+
+
+def test_many_documents_are_compared_in_blocks() -> None:
+    told = [[[at % LEVELS, 1, 2, 3]] for at in range(2 * BLOCK + 1)]
+    index, wanted = index_of(told), query_of([([1, 0, 0, 0], 1)])
+    (scores,) = index.scores([wanted], doc_ids=np.arange(len(told)))
+    assert scores.tolist() == [at % LEVELS / LEVELS**2 for at in range(len(told))]
 
 
 @given(documents, documents, st.data())

@@ -147,7 +147,7 @@ class _Loaded:
 
         def part(span: tuple[int, int]) -> _Read:
             tokens = slice(*span)
-            return mean_direction(hidden[tokens]), TokenQuery(query.rows[tokens], query.weights[tokens])
+            return mean_direction(hidden[tokens]), TokenQuery(query.rows[tokens], query.weights[tokens], span[0])
 
         spans = token_spans(read, [encoder_text(clause) for clause in clauses], offsets=encoding.offsets)
         return (vector, query), [None if span is None else part(span) for span in spans]

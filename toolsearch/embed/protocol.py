@@ -63,10 +63,12 @@ class TokenQuery:
     Attributes:
         rows: int8[n, token_width], directions in levels of 1/127.
         weights: int64[n], how much each counts, in levels of 1/1024, above 0.
+        start: Of a part read with its request: which token of that is its first; None = read by itself.
     """
 
     rows: NDArray[np.int8]
     weights: NDArray[np.int64]
+    start: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

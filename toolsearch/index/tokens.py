@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from toolsearch.embed.protocol import TokenQuery
 from toolsearch.embed.tokens import LEVELS
 from toolsearch.errors import EncoderMismatch, IndexCorrupt
 from toolsearch.index.npy import taken
+
+BLOCK: Final = 64
+"""Documents compared at once: their products with a request stay in the cache of a processor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,27 +66,42 @@ class TokenIndex:
         np.cumsum([len(part) for part in parts], out=starts[1:])
         return TokenIndex(np.concatenate([self.rows[:0], *parts]), starts)
 
-    def scores(self, query: TokenQuery, *, doc_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return float64[n] in [-1, 1]: the weighted mean, over the tokens of a query, of the best cosine.
+    def scores(self, queries: Sequence[TokenQuery], *, doc_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return float64[queries, n] in [-1, 1]: the weighted mean, over the tokens of a query, of the best cosine.
 
         NaN for documents without tokens. Exact: a float32 sum of products of int8 levels stays below 2**24, and the sum
         over tokens is one of integers, so neither order nor company of the documents shows.
 
         Args:
-            query: One text of a request.
+            queries: A request, then parts of it or texts read by themselves.
             doc_ids: int64[n], the documents that are compared; nothing else is looked at.
         """
-        found = np.full(doc_ids.size, np.nan)
-        begin, end = self.starts[doc_ids], self.starts[doc_ids + 1]
-        having = np.flatnonzero(end > begin)
-        if not having.size:
-            return found
-        lengths = (end - begin)[having]
-        first = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        places = np.repeat(begin[having] - first, lengths) + np.arange(lengths.sum())
-        cosines = product(query.rows.astype(np.float32), self.rows[places].astype(np.float32).T)
-        best = np.maximum.reduceat(cosines, first, axis=1).astype(np.int64)
-        found[having] = (query.weights @ best) / (query.weights.sum() * LEVELS**2)
+        found = np.full((len(queries), doc_ids.size), np.nan)
+        having = np.flatnonzero(self.starts[doc_ids + 1] > self.starts[doc_ids])
+        for start in range(0, having.size, BLOCK):
+            block = having[start : start + BLOCK]
+            found[:, block] = self._block_scores(queries, doc_ids[block])
+        return found
+
+    def _block_scores(self, queries: Sequence[TokenQuery], doc_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return float64[queries, n] of documents that all have tokens."""
+        begin, lengths = self.starts[doc_ids], self.starts[doc_ids + 1] - self.starts[doc_ids]
+        first = np.cumsum(lengths) - lengths
+        places = np.repeat(begin - first, lengths) + np.arange(lengths.sum())
+        tools = self.rows[places].astype(np.float32).T
+
+        def best(rows: NDArray[np.int8]) -> NDArray[np.int64]:
+            return np.maximum.reduceat(product(rows.astype(np.float32), tools), first, axis=1).astype(np.int64)
+
+        found = np.empty((len(queries), doc_ids.size))
+        for at, query in enumerate(queries):
+            if at == 0:
+                own = whole = best(query.rows)
+            elif query.start is None:
+                own = best(query.rows)
+            else:  # its tokens are among those of the request, which are compared already
+                own = whole[query.start : query.start + len(query.rows)]
+            found[at] = (query.weights @ own) / (query.weights.sum() * LEVELS**2)
         return found
 
     def arrays(self) -> dict[str, NDArray[Any]]:

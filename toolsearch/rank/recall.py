@@ -28,10 +28,10 @@ from toolsearch.rank.tuned import QueryMap
 TOKEN_SHARE = 0.2
 """Part of the meaning that is compared token by token."""
 
-TOKENS_FROM = 0.2
-"""How close to a probe, as a whole, a document is before the two are compared token by token.
+TOKENS_FROM = 0.1
+"""How close to the request or to a clause, as a whole, a document is at least to be compared with it token by token.
 
-Most of what the lanes bring is farther away, and comparing all of it took longer than the encoder. The bound is
+Much of what the lanes bring is farther away, and comparing all of it took longer than the encoder. The bound is
 absolute, so whether a tool is compared does not depend on the others.
 """
 
@@ -107,8 +107,8 @@ class Recalled:
         lexical: float64[p, n] in [0, 1], share of what each probe could score; `-1` rows where the lane abstains.
         names: float64[p, n] in [0, 1], share of a tool's name tokens that stand in each probe; 0 where lexical is off.
         contract_cosines: float64[p, n]; NaN rows where the lane abstains.
-        token_scores: float64[p, n], token by token; NaN where a document or a probe has no tokens, or the two are too
-            far apart as a whole (TOKENS_FROM).
+        token_scores: float64[p, n], token by token; NaN where a document or a probe has no tokens, or the document is
+            too far from every probe (TOKENS_FROM).
         example_cosines: float64[p, n], best example; -1 where a document has none, NaN rows where the lane abstains.
         past: float64[p, n] in [0, 1], what past requests say; 0 where there are none.
         past_sources: int64[p, n], how many sources of past requests say so.
@@ -249,7 +249,7 @@ def _measured(lists: Lists, *, lanes: Lanes, doc_ids: NDArray[np.int64]) -> Reca
         if (vote := lists.votes[row]) is not None:
             _, at, given = np.intersect1d(doc_ids, vote.doc_ids, assume_unique=True, return_indices=True)
             past[row, at], sources[row, at] = vote.values[given], vote.sources[given]
-    near = whole_meaning(contracts, encoder=lanes.encoder) >= TOKENS_FROM
+    near = np.any(whole_meaning(contracts, encoder=lanes.encoder) >= TOKENS_FROM, axis=0)
     tokens = _token_scores(lists.probes, lanes.tokens, doc_ids=doc_ids, near=near)
     return Recalled(doc_ids, lexical, named, contracts, tokens, examples, past, sources)
 
@@ -288,12 +288,12 @@ def _token_scores(
         probes: The request and its clauses.
         index: The tokens of documents.
         doc_ids: int64[n].
-        near: bool[p, n], what is to be compared.
+        near: bool[n], which of them are compared.
     """
-    scores = np.full(near.shape, np.nan)
-    for row, probe in enumerate(probes):
-        if probe.tokens is not None:
-            scores[row, near[row]] = index.scores(probe.tokens, doc_ids=doc_ids[near[row]])
+    scores = np.full((len(probes), doc_ids.size), np.nan)
+    aimed = np.array([at for at, probe in enumerate(probes) if probe.tokens is not None], dtype=np.int64)
+    queries = [query for probe in probes if (query := probe.tokens) is not None]
+    scores[np.ix_(aimed, near)] = index.scores(queries, doc_ids=doc_ids[near])
     return scores
 
 
