@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from pathlib import Path
 
+from benchmarks.own import NAME, write_own
 from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.eval.ablation import Ablation, ablate_cases, ablate_folder
 from toolsearch.eval.ablation_report import ablation_markdown, ablation_result
@@ -57,6 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
         found.append(
             ablate_folder(folder, encoder=options.encoder, limit=options.limit, seed=options.seed, progress=shown)
         )
+    if (not options.only or NAME in options.only) and (options.data / "real_servers").is_dir():
+        with tempfile.TemporaryDirectory() as place:
+            folder = write_own(options.data, Path(place), seed=options.seed)
+            found.append(ablate_folder(folder, encoder=options.encoder, seed=options.seed, progress=shown))
     for one in found:
         stem = "".join(char if char.isalnum() or char in "-_" else "." for char in one.dataset)
         write_result(

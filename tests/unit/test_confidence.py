@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch import Principal, SearchRequest, ToolContract, ToolIndex
+from toolsearch import PastRequest, Principal, SearchRequest, ToolContract, ToolIndex
 from toolsearch.config import SearchLimits
-from toolsearch.rank.confidence import ENOUGH, OFFSET, Signs, no_tool_requests
+from toolsearch.rank.confidence import ENOUGH, OFFSET, SAID, Signs, no_tool_requests
 from toolsearch.result import OutcomeKind
 from toolsearch.visibility.rules import RuleBook
 
@@ -101,6 +101,22 @@ def test_requests_with_a_tool_are_answered(index: ToolIndex, text: str) -> None:
 def test_a_named_tool_is_offered_whatever_else_the_request_is_like(index: ToolIndex) -> None:
     answer = index.search("tell me a joke with mail.send", principal=ANYONE)
     assert answer.candidates[0].ref == "s/mail.send@1"
+
+
+def test_past_requests_raise_the_need_by_their_strength() -> None:
+    log = [("tell me a joke about invoices", "ann"), ("a joke about invoices please", "bob"), ("invoice joke", "eve")]
+    asked = "tell me a joke about cats"
+
+    def need(past: int) -> float:
+        index = ToolIndex.create(None, rules=RuleBook.public())
+        index.add(TOOLS)
+        index.learn([PastRequest(text=text, ref="s/mail.send@1", subject=who) for text, who in log[:past]])
+        found = index.signs(asked, principal=ANYONE)
+        assert found is not None
+        return found.need
+
+    before, one, three = need(0), need(1), need(3)
+    assert before < one < three < SAID
 
 
 def test_the_limit_is_the_caller_s(index: ToolIndex) -> None:

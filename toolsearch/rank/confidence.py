@@ -47,7 +47,8 @@ FAR, SLOPE = 5.2, 9.0
 """Need by the bank: so much where nothing in it is like the request, less the slope times the similarity."""
 
 SAID = 4.2
-"""Least need of a request that names the best tool, or that it has served before. How few there are counts not then."""
+"""Least need of a request that names the best tool; how few there are counts not then. What past requests say of the
+tool takes the need part of the way there, by their strength: faint likeness to some of them says little."""
 
 UNREAD = 6.2
 """Need of a request whose meaning was not compared: only relevance speaks."""
@@ -141,8 +142,10 @@ def signs(
         alike = best.relevance
         return Signs(best.doc_id, alike, nearness=alike, tokens=alike, need=UNREAD, tools=tools)
     need = _read_need(vector, encoder) if bank is None else _need_by_bank(vector, encoder, bank)
-    if best.evidence.named or best.evidence.past:
+    if best.evidence.named:
         need, tools = max(need, SAID), max(tools, ENOUGH)
+    elif best.evidence.past:
+        need += best.evidence.past[0] * max(0.0, SAID - need)
     at = int(recalled.doc_ids.searchsorted(best.doc_id))
     cosine = max(float(recalled.contract_cosines[0, at]), float(recalled.example_cosines[0, at]))
     nearness = _similarity(cosine, encoder)
