@@ -47,8 +47,8 @@ FAR, SLOPE = 5.2, 9.0
 """Need by the bank: so much where nothing in it is like the request, less the slope times the similarity."""
 
 SAID = 4.2
-"""Least need of a request that names the best tool; how few there are counts not then. What past requests say of the
-tool takes the need part of the way there, by their strength: faint likeness to some of them says little."""
+"""Least need of a request that names the best tool; how few there are counts not then. Past requests that it served go
+part of the way there, by their strength, and the whole from .5 on: faint likeness to some of them says little."""
 
 UNREAD = 6.2
 """Need of a request whose meaning was not compared: only relevance speaks."""
@@ -71,7 +71,7 @@ class Signs:
         nearness: How close it is to the whole request, in [0, 1].
         tokens: The same token by token, in [0, 1].
         need: Log odds that the request asks for a tool.
-        tools: Number of tools it was found among, >= 1.
+        tools: Number of tools it was found among, >= 1; ENOUGH at least where the request names it or past ones say so.
     """
 
     doc_id: int
@@ -142,16 +142,15 @@ def signs(
         alike = best.relevance
         return Signs(best.doc_id, alike, nearness=alike, tokens=alike, need=UNREAD, tools=tools)
     need = _read_need(vector, encoder) if bank is None else _need_by_bank(vector, encoder, bank)
-    if best.evidence.named:
-        need, tools = max(need, SAID), max(tools, ENOUGH)
-    elif best.evidence.past:
-        need += best.evidence.past[0] * max(0.0, SAID - need)
+    said = 1.0 if best.evidence.named else min(1.0, 2.0 * best.evidence.past[0]) if best.evidence.past else 0.0
+    need += said * max(0.0, SAID - need)
+    counted = max(tools, round(tools ** (1.0 - said) * ENOUGH**said))
     at = int(recalled.doc_ids.searchsorted(best.doc_id))
     cosine = max(float(recalled.contract_cosines[0, at]), float(recalled.example_cosines[0, at]))
     nearness = _similarity(cosine, encoder)
     told = float(calibrate_tokens(recalled.token_scores[0, at : at + 1], encoder=encoder)[0])
     tokens = nearness if math.isnan(told) else told
-    return Signs(best.doc_id, best.relevance, nearness=nearness, tokens=tokens, need=need, tools=tools)
+    return Signs(best.doc_id, best.relevance, nearness=nearness, tokens=tokens, need=need, tools=counted)
 
 
 def _read_need(vector: NDArray[np.float32], encoder: EncoderInfo) -> float:
