@@ -10,7 +10,7 @@ from typing import Any
 from toolsearch.analysis.analyzer import han_share
 from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE
 from toolsearch.training.asked import asked_rows, tasks
-from toolsearch.training.records import read_lines
+from toolsearch.training.records import tool_lines
 
 NAME = "own_held_out"
 REQUESTS, OTHERS = 244, 1_500
@@ -46,18 +46,9 @@ def write_own(data: Path, folder: Path, *, seed: int) -> Path:
     ]
     out = folder / NAME
     out.mkdir()
-    _write(out / TOOLS_FILE, _tools(data, wanted))
+    _write(out / TOOLS_FILE, tool_lines(data, wanted))
     _write(out / QUERIES_FILE, queries)
     return out
-
-
-def _tools(data: Path, keys: set[str]) -> list[dict[str, Any]]:
-    return [
-        {**line, "id": key, "server": line.get("server") or name}
-        for name in sorted({key.partition("/")[0] for key in keys})
-        for line in read_lines(data / name / TOOLS_FILE)
-        if (key := f"{name}/{line['id']}") in keys
-    ]
 
 
 def _write(path: Path, lines: list[dict[str, Any]]) -> None:

@@ -29,7 +29,7 @@ def print_report(report: LintReport) -> None:
         for line in _lines(finding):
             out.print(line, soft_wrap=True)
     counts = report.counts()
-    named = ", ".join(f"{count} {severity}{'s' * (count != 1)}" for severity, count in counts.items())
+    named = ", ".join(counted(count, severity) for severity, count in counts.items())
     out.print(plain(f"{counted(report.tools, 'tool')}: {named}", "bold"), soft_wrap=True)
     by_rule = Counter((finding.rule, finding.name) for finding in report.findings)
     for (rule, name), count in sorted(by_rule.items()):

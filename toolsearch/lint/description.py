@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from toolsearch.analysis.analyzer import analyze
 from toolsearch.analysis.identifiers import singular
 from toolsearch.contract import SideEffect, ToolContract
+from toolsearch.explain import counted
 from toolsearch.lint.finding import Flaw, Path, Severity, listed, shown
 from toolsearch.lint.rule import LintLimits, Rule, Surroundings
 from toolsearch.lint.words import (
@@ -254,7 +255,7 @@ def too_short(around: Surroundings) -> Iterator[tuple[ToolContract, Flaw]]:
                     tool,
                     Flaw(
                         path=DOES,
-                        message=f"{count} sentence{'s' * (count > 1)} among {len(tools)} tools of this server; "
+                        message=f"{counted(count, 'sentence')} among {len(tools)} tools of this server; "
                         f"to be told from so many takes {least}",
                         suggestion="say when to use it, when not, and how it differs from its nearest neighbour",
                         measures={"sentences": float(count), "tools": float(len(tools))},

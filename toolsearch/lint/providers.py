@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolsearch.contract import ToolContract
+from toolsearch.explain import counted
 from toolsearch.export.description import describe
 from toolsearch.export.gemini import openapi_subset
 from toolsearch.export.limits import ANTHROPIC_STRICT, LIMITS, OPENAI_STRICT, StrictSubset
@@ -142,7 +143,7 @@ def not_whole_for_gemini(tool: ToolContract, _: LintLimits) -> Iterator[Flaw]:
         path = _path_of(lost[0].path, tool.input_schema)
         yield Flaw(
             path=path,
-            message=f"Gemini's `parameters` cannot say {len(lost)} part{'s' * (len(lost) > 1)} of the input: "
+            message=f"Gemini's `parameters` cannot say {counted(len(lost), 'part')} of the input: "
             f"{'.'.join(str(part) for part in path[2:] if part != 'properties') or 'the input'} {lost[0].text}",
             suggestion="state every type and the properties of every object, or export as gemini_json_schema",
             measures={"parts": float(len(lost))},

@@ -212,8 +212,7 @@ def measure(lists: Lists, *, lanes: Lanes, docs: DocSet, also: Sequence[int] = (
         docs: The documents that may be touched.
         also: DocIds to score whatever the lanes say (named tools, neighbours); those outside `docs` are dropped.
     """
-    added = np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)
-    return _measured(lists, lanes=lanes, doc_ids=np.union1d(lists.doc_ids, added))
+    return _measured(lists, lanes=lanes, doc_ids=np.union1d(lists.doc_ids, _permitted(also, docs=docs)))
 
 
 def measure_more(recalled: Recalled, lists: Lists, *, lanes: Lanes, docs: DocSet, also: Sequence[int]) -> Recalled:
@@ -226,9 +225,12 @@ def measure_more(recalled: Recalled, lists: Lists, *, lanes: Lanes, docs: DocSet
         docs: The documents that may be touched.
         also: DocIds to score too; those outside `docs` are dropped.
     """
-    added = np.asarray([doc for doc in also if docs.mask[doc]], dtype=np.int64)
-    further = np.setdiff1d(added, recalled.doc_ids)
+    further = np.setdiff1d(_permitted(also, docs=docs), recalled.doc_ids)
     return recalled.merged(_measured(lists, lanes=lanes, doc_ids=further)) if further.size else recalled
+
+
+def _permitted(doc_ids: Sequence[int], *, docs: DocSet) -> NDArray[np.int64]:
+    return np.asarray([doc for doc in doc_ids if docs.mask[doc]], dtype=np.int64)
 
 
 def _measured(lists: Lists, *, lanes: Lanes, doc_ids: NDArray[np.int64]) -> Recalled:

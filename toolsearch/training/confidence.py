@@ -27,7 +27,7 @@ from toolsearch.query import Restriction
 from toolsearch.rank.confidence import NEARNESS, OFFSET, RELEVANCE, TOKENS, Signs
 from toolsearch.training.asked import fits, needless_requests
 from toolsearch.training.need import logistic_regression
-from toolsearch.training.records import FIT_SETS, Request, read_lines, read_requests
+from toolsearch.training.records import FIT_SETS, Request, read_lines, read_requests, tool_lines
 
 CHOOSING_SETS: Final = {"nestful": None, "tooltalk": None, "bfcl_multiturn": None, "seal_tools": "dev"}
 """Dev sets, and the split of each that is read."""
@@ -74,6 +74,7 @@ class Catalogue:
         self.index = ToolIndex.create(None, rules=RuleBook.public(reason="training"))
         self.index.add(report.contracts)
         self.names = {key: str(ref).rpartition("@")[0] for ref, key in report.ids.items()}
+        self._keys = {str(ref): key for ref, key in report.ids.items()}
 
     def signs(self, text: str, keys: Sequence[str] | None = None) -> Signs | None:
         """Return what speaks for the best tool; among some tools if their keys are given."""
@@ -82,8 +83,7 @@ class Catalogue:
 
     def near(self, text: str) -> list[str]:
         """Return keys, best first."""
-        keys = {name: key for key, name in self.names.items()}
-        return [keys[ref.rpartition("@")[0]] for ref, _ in self.index.rank(text, principal=ANYONE, depth=30)]
+        return [self._keys[ref] for ref, _ in self.index.rank(text, principal=ANYONE, depth=30)]
 
 
 def set_situations(data: Path, dataset: str, *, split: str | None, held_out: bool, seed: int) -> Iterator[Situation]:
@@ -123,14 +123,7 @@ def _around(
 def group_situations(data: Path) -> Iterator[Situation]:
     """Yield the situations of our own groups of few tools."""
     rows = fits()
-    wanted = {key for row in rows for key in row.keys}
-    lines = [
-        {**line, "id": f"{name}/{line['id']}", "server": line.get("server") or name}
-        for name in sorted({key.partition("/")[0] for key in wanted})
-        for line in read_lines(data / name / "tools.jsonl")
-        if f"{name}/{line['id']}" in wanted
-    ]
-    catalogue = Catalogue(lines)
+    catalogue = Catalogue(tool_lines(data, {key for row in rows for key in row.keys}))
     for row in rows:
         keys = [key for key in row.keys if key in catalogue.names]
         if row.keys[0] not in keys:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -74,6 +74,16 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
+
+
+def tool_lines(data: Path, keys: Collection[str]) -> list[dict[str, Any]]:
+    """Return the tools of several data sets as they stand there, the key as `id` and the set as `server` if none is."""
+    return [
+        {**line, "id": key, "server": line.get("server") or name}
+        for name in sorted({key.partition("/")[0] for key in keys})
+        for line in read_lines(data / name / "tools.jsonl")
+        if (key := f"{name}/{line['id']}") in keys
+    ]
 
 
 def read_tools(data: Path, dataset: str) -> list[Tool]:
