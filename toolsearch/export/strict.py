@@ -244,7 +244,7 @@ class _Writer:
         made["additionalProperties"] = False
 
     def _constraints(self, node: Mapping[str, Any], path: str, made: dict[str, Any], notes: list[str]) -> None:
-        for key in node.keys() & self.subset.keywords:
+        for key in sorted(node.keys() & self.subset.keywords):  # a set has another order in each process
             if self._kept(key, node[key]):
                 made[key] = node[key]
         format_ = _named(node.get("format"))
