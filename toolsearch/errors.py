@@ -19,6 +19,7 @@ ToolSearchError                one base to catch
     EncoderMismatch            embedded by another model: rebuild it, or name that model
     IndexCorrupt               a file is damaged or missing: rebuild it
     IndexLocked                another process owns the registry: talk to it, or stop it
+    IndexNotWritable           the disk is full or read-only: free space, or open it for reading only
   DataError                    evaluation data or a case file is wrong: fix the file  (.source, .line)
     DataRoleError              data that must not be learned from: choose train or dev data
   UpstreamError                a server that tools come from does not answer: start it, or mend it  (.server)
@@ -182,6 +183,12 @@ class IndexLocked(IndexStateError):
     """Another process owns the registry of this index."""
 
     code = "index_locked"
+
+
+class IndexNotWritable(IndexStateError):
+    """The disk is full or read-only; what is there is whole and can be read."""
+
+    code = "index_not_writable"
 
 
 class DataError(ToolSearchError):

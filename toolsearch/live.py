@@ -9,8 +9,10 @@ whatever is lost before it never happened.
 from __future__ import annotations
 
 import json
+import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -45,6 +47,8 @@ from toolsearch.versions.rollout import Rollout
 from toolsearch.visibility.rules import RuleBook
 
 REGISTRY_FILE = "registry.duckdb"
+
+_LOG = logging.getLogger("toolsearch.index")
 
 Progress = Callable[[int, int], None]
 """Called with (texts embedded, texts in all)."""
@@ -241,9 +245,9 @@ class LiveIndex:
         with self._writing:
             catalog = Catalog.of(self.registry.contracts())
             self._swap(catalog, generation=self.registry.generation, embed=None, fresh=True)
-        self._complete(progress=progress)
+        self._complete(progress=progress, must_write=True)
 
-    def _complete(self, *, progress: Progress | None) -> None:
+    def _complete(self, *, progress: Progress | None, must_write: bool = False) -> None:
         """Embed what has no vector yet, then swap in the whole state and write it down."""
         texts, main = self.state.snapshot.pending_texts()
         self._embed(texts, main=main, progress=progress)
@@ -254,8 +258,14 @@ class LiveIndex:
             if not snapshot.vectors_ready:
                 self._swap(snapshot.contracts, generation=snapshot.generation, embed=self._embed)
             if self.root is not None and self._written != self.state.snapshot.generation:
-                write_snapshot(self.state.snapshot, self.root)
-                self._written = self.state.snapshot.generation
+                try:
+                    write_snapshot(self.state.snapshot, self.root)
+                    self._written = self.state.snapshot.generation
+                except IndexStateError as error:
+                    if must_write:
+                        raise
+                    # The registry has committed the change: it took effect, and the next step or open writes it again.
+                    _LOG.warning("the change is kept, its snapshot is not: %s", error)
 
     def _swap(self, catalog: Catalog, *, generation: int, embed: Embed | None, fresh: bool = False) -> None:
         """Make the state of a catalog current, under the rules in force at that moment."""
@@ -303,8 +313,17 @@ class LiveIndex:
         )
 
     def _keep_vectors(self, encoder_id: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        if not self.registry.read_only:
+        with self._cache_only():
             self.registry.put_embeddings(encoder_id, vectors)
+
+    @contextmanager
+    def _cache_only(self) -> Iterator[None]:
+        """Let a write to a cache fail: what cannot be kept is computed again."""
+        try:
+            yield
+        except IndexStateError as error:
+            if not self.registry.read_only:
+                _LOG.warning("vectors are not cached: %s", error)
 
     def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.int8]]:
         """Return the tokens of texts through the cache."""
@@ -318,7 +337,7 @@ class LiveIndex:
         return self.registry.embeddings(token_cache_id(self._documents.info), keys)
 
     def _keep_tokens(self, tokens: Mapping[str, NDArray[np.float32]]) -> None:
-        if not self.registry.read_only:
+        with self._cache_only():
             self.registry.put_tokens(token_cache_id(self._documents.info), tokens)
 
     def set_rules(self, rules: RuleBook) -> None:
@@ -402,6 +421,9 @@ class LiveIndex:
             try:
                 if not self.registry.read_only:
                     self.journal.close()
+            except IndexStateError as error:
+                # What was asked has been answered; only the record of it is lost.
+                _LOG.warning("decision records are lost: %s", error)
             finally:
                 self.registry.close()
 

@@ -5,6 +5,7 @@ The registry has one writing process. Where a server runs, it is that process, a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -202,9 +203,12 @@ def connected(
         yield remote, settings.local_principal
         return
     from toolsearch import ToolIndex
+    from toolsearch.live import REGISTRY_FILE
 
+    registry = settings.index / REGISTRY_FILE
     with ToolIndex.open(
         settings.index,
+        read_only=registry.exists() and not os.access(registry, os.W_OK),  # a read-only mount can be searched
         limits=settings.search_limits,
         remember_requests=settings.remember_requests,
         session_limits=settings.session_limits,

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.errors import IndexCorrupt, IndexLocked, IndexMissing, IndexStateError, RequestError
+from toolsearch.errors import IndexCorrupt, IndexLocked, IndexMissing, IndexNotWritable, IndexStateError, RequestError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -43,6 +43,9 @@ _GIVEN = "given"
 
 _open_files: WeakValueDictionary[Path, Database] = WeakValueDictionary()
 _open_files_lock = threading.Lock()
+
+_NOT_WRITABLE = ("No space left on device", "Read-only file system", "Permission denied", "Disk quota exceeded")
+"""What the system says of a disk that takes nothing; the file itself is not damaged."""
 
 
 class Database:
@@ -212,6 +215,12 @@ def _translated(path: Path | None) -> Iterator[None]:
             raise IndexLocked(
                 f"registry {path} belongs to another process: send the request to the running server, or stop it "
                 f"({reason})",
+                found=str(path),
+            ) from None
+        if any(said in reason for said in _NOT_WRITABLE):
+            raise IndexNotWritable(
+                f"registry {path} cannot be written: {reason}; free space or fix permissions, or open it with "
+                "read_only=True: what is there is whole",
                 found=str(path),
             ) from None
         raise IndexCorrupt(
