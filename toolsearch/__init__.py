@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from toolsearch.errors import ToolSearchError
     from toolsearch.ingest.reader import ReadReport, load_contracts, read_path
     from toolsearch.live import ChangeReport
-    from toolsearch.query import Outcome, PastRequest, Principal, Restriction, SearchRequest
+    from toolsearch.preparation import PrepareRequest, Turn
+    from toolsearch.query import DefinitionFormat, Outcome, PastRequest, Principal, Restriction, SearchRequest
     from toolsearch.result import Candidate, CandidateSet
     from toolsearch.visibility.rules import Rule, RuleBook
 
@@ -22,9 +23,11 @@ __all__ = [
     "CandidateSet",
     "ChangeReport",
     "Client",
+    "DefinitionFormat",
     "IndexStatus",
     "Outcome",
     "PastRequest",
+    "PrepareRequest",
     "Principal",
     "ReadReport",
     "Restriction",
@@ -36,6 +39,7 @@ __all__ = [
     "ToolIndex",
     "ToolRef",
     "ToolSearchError",
+    "Turn",
     "load_contracts",
     "read_path",
 ]
@@ -47,9 +51,11 @@ _HOMES = {
     "CandidateSet": "result",
     "ChangeReport": "live",
     "Client": "client",
+    "DefinitionFormat": "query",
     "IndexStatus": "upkeep",
     "Outcome": "query",
     "PastRequest": "query",
+    "PrepareRequest": "preparation",
     "Principal": "query",
     "ReadReport": "ingest.reader",
     "Restriction": "query",
@@ -61,6 +67,7 @@ _HOMES = {
     "ToolIndex": "engine",
     "ToolRef": "contract",
     "ToolSearchError": "errors",
+    "Turn": "preparation",
     "load_contracts": "ingest.reader",
     "read_path": "ingest.reader",
 }

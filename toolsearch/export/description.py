@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from toolsearch.contract import SideEffect, ToolContract
 
 _SENTENCE = re.compile(r".*?(?:[.!?](?=\s|$)|[。！？]|\n|$)", re.DOTALL)
-_END = re.compile(r"[.!?;。！？；，,\s]+$")
+_END = ".!?;。！？；，, "
 
 _EFFECTS = {
     SideEffect.NONE: "Side effect: none.",
@@ -133,4 +133,4 @@ def _listed(heading: str, texts: Iterable[str]) -> str:
 
 
 def _bare(text: str) -> str:
-    return _END.sub("", " ".join(text.split()))
+    return " ".join(text.split()).rstrip(_END)

@@ -22,6 +22,9 @@ from toolsearch.gateway.repair import Ask, mend, red_names
 
 NO_SCHEMA = "the contract has no input schema that arguments can be checked against"
 
+_PLACEHOLDER_CHARS = 200
+"""A longer text is no placeholder."""
+
 _PLACEHOLDER = re.compile(
     r"\s*(?:|[<\[{(].*[>\]})]|unknown|none|null|n/?a|tbd|todo|xxx+|placeholder|example|your[_ -].*|some[_ -].*"
     r"|.*@example\.(?:com|org|net)|未知|待定|示例)\s*",
@@ -109,8 +112,12 @@ def _placeholders(arguments: Mapping[str, Any], contract: ToolContract) -> Itera
     for name, value in arguments.items():
         if re.sub(r"[\s_.-]+", "", name).casefold() not in careful:
             continue
-        if value is None or (isinstance(value, str) and _PLACEHOLDER.fullmatch(value)):
+        if value is None or (_is_placeholder(value)):
             yield _ask(name, f"is {value!r}, which stands for nothing", contract)
+
+
+def _is_placeholder(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _PLACEHOLDER_CHARS and bool(_PLACEHOLDER.fullmatch(value))
 
 
 def _ask(name: str, why: str, contract: ToolContract) -> CallError:

@@ -29,6 +29,7 @@ _VAGUE = re.compile(
     r"|.*(?:最近|近期|今天|昨天|明天|现在|上周|本周|下周|上个?月|本月|下个?月|去年|今年|明年).*",
     re.IGNORECASE,
 )
+_VAGUE_CHARS = 200
 _ALIKE = 0.8
 
 Kind = Literal["trim", "enum_case", "number", "boolean", "date", "alias", "list", "unit", "json"]
@@ -203,7 +204,7 @@ def _unclear(given: Any, schema: Mapping[str, Any], *, path: tuple[str, ...]) ->
     if not isinstance(given, str):
         return None
     text = given.strip()
-    if schema.get("format") in ("date", "date-time") and _VAGUE.fullmatch(text):
+    if schema.get("format") in ("date", "date-time") and _VAGUE.fullmatch(text[:_VAGUE_CHARS]):
         return Ask(field=".".join(path), question=f"Which {schema['format']} is meant by {given!r}?")
     choices = [choice for choice in schema.get("enum", ()) if isinstance(choice, str)]
     if close := difflib.get_close_matches(text.casefold(), [choice.casefold() for choice in choices], 3, _ALIKE):

@@ -29,7 +29,7 @@ MIN_PREFIX = 4
 MAX_MENTIONS = 64
 """Most names one request is searched for."""
 
-_CODE_SPAN = re.compile(r"`+([^`\n]{1,256})`+")
+_CODE_SPAN = re.compile(r"(?<!`)`++([^`\n]{1,256})`++")
 _TOKEN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/#+-]{0,255}(\(\))?", re.ASCII)
 _LAST = "\U0010ffff"
 

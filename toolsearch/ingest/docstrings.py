@@ -16,14 +16,18 @@ _ERRORS = frozenset({"raises", "exceptions", "except"})
 _LEFT_OUT = frozenset({"examples", "example", "see also", "references", "todo", "warns", "methods"})
 _GOOGLE = re.compile(r"(?P<title>[A-Z][A-Za-z]*(?: [A-Za-z]+)?):\s*")
 _UNDERLINE = re.compile(r"-{3,}\s*")
-_GOOGLE_ENTRY = re.compile(r"\*{0,2}(?P<names>\w+)\s*(?:\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\))?\s*:\s*(?P<text>.*)")
+_GOOGLE_ENTRY = re.compile(
+    r"\*{0,2}(?<!\w)(?P<names>\w++)\s*+(?:\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\))?\s*+:\s*+(?P<text>.*)"
+)
 _NUMPY_ENTRY = re.compile(r"\*{0,2}(?P<names>\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::\s*(?P<type>.*))?")
 _SPHINX = re.compile(r":(?P<role>[a-z]+)(?:\s+(?P<about>[^:]{1,200}))?:\s*(?P<text>.*)")
 _SPHINX_PARAMETERS = frozenset({"param", "parameter", "arg", "argument", "key", "keyword", "var"})
 _SPHINX_RESULTS = frozenset({"return", "returns"})
 _SPHINX_ERRORS = frozenset({"raise", "raises", "except", "exception"})
 _SPHINX_TYPES = frozenset({"type", "rtype", "vartype"})
-_TYPED_RESULT = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])?(?:\s*\|\s*[A-Za-z_][\w.]*)*\s*:\s+(?=\S)")
+_TYPED_RESULT = re.compile(
+    r"(?<![\w.])[A-Za-z_][\w.]*+(?:\[[^\]]{0,200}\])?(?:\s{0,4}\|\s{0,4}[A-Za-z_][\w.]{0,80}){0,20}\s{0,4}:\s{1,4}(?=\S)"
+)
 
 
 @dataclass(slots=True)

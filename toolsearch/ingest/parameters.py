@@ -9,7 +9,8 @@ from typing import Any
 from toolsearch.analysis.identifiers import identifier_words
 
 _ENTRY = re.compile(
-    r"\s*[`*]*(?P<name>[A-Za-z_][\w.-]*)[`*]*\s*(?:\((?P<type>[^()]{0,80}(?:\([^()]*\))?[^()]{0,40})\))?\s*[:：]\s*(?P<text>\S.*)"
+    r"\s*+[`*]*+(?P<name>[A-Za-z_][\w.-]*+)[`*]*+\s*+(?:\((?P<type>[^()]{0,80}(?:\([^()]{0,80}\))?[^()]{0,40})\))?\s*+[:：]"
+    r"\s*+(?P<text>\S.*)"
 )
 _REQUIRED = re.compile(r"^\W*(?:required\b|必填|必需|必须提供)|\((?:required|必填)\)|（必填）", re.IGNORECASE)
 _UNITS = {

@@ -14,14 +14,15 @@ _HEX = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}[ ,:]?){40,10000}(?![0-9A-Z
 _ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|&#x?[0-9a-fA-F]{2,5};){8,4000}")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}[\w.]{0,1}){12,4000}")
 _ONE_ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|&#x([0-9a-fA-F]{2,5});|&#(\d{2,5});")
-_WORDS = re.compile(r"(?:[^\W\d_]{2,}[ ,.:;!?'-]{1,2}){4,}")
+_WORDS = re.compile(r"(?<![^\W\d_])(?:[^\W\d_]{2,}+[ ,.:;!?'-]{1,2}){4}")
 _COMMENT = re.compile(r"<!--.{0,4000}?-->|^\[(?://|comment)\]:\s*(?:#|<>)[^\n]{0,2000}", re.DOTALL | re.MULTILINE)
 _UNSEEN = re.compile(
     r"<[a-z]{1,10}\s[^>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])"
     r"|color\s*:\s*(?:white|#fff\w{0,3}|transparent))[^>]{0,100}>|<[a-z]{1,10}\s[^>]{0,100}\bhidden\b[^>]{0,100}>",
     re.IGNORECASE,
 )
-_FAR_AWAY = re.compile(r"(?:[ \t\u00a0\u3000]{120,}|(?:[ \t]*\n){30,})(?=\S.{10,})")
+# Each run is entered at its start only and never given back: what a stranger repeats costs linear time.
+_FAR_AWAY = re.compile(r"(?:(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]{120,}+|(?<![ \t\n])(?:[ \t]*+\n){30,}+)(?=\S.{10})")
 _WORDLIKE = re.compile(r"|[A-Z]?[a-z]+\d{0,4}(?:[A-Z]+[a-z]+\d{0,4}){0,6}|[a-z]{0,3}\d{1,8}|[A-Z]+|[0-9a-f]{8,64}")
 _LONG_COMMENT = 24
 """Words from which on a comment is not a remark in a template."""

@@ -39,7 +39,7 @@ class Unit:
     paragraph: int
 
 
-_BULLET = re.compile(r"\s*(?:[-*•·–]|\d{1,2}[.)、])\s+")
+_BULLET = re.compile(r"\A\s*+(?:[-*•·–]|\d{1,2}[.)、])\s++")
 _DOCSTRING_ENTRY = re.compile(r"\s{2,}[A-Za-z_]\w{0,63}(?:\s\([^()]{1,80}\))?:\s\S")
 _HAN_LABEL = re.compile(r"[一-鿿]{2,8}[:：]\s*\S")
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+(?P<text>\S.*)")

@@ -112,10 +112,10 @@ _CONTRAST = re.compile(
 _FILE = re.compile(r"\.(?:com|org|io|net|json|md|ya?ml|py|js|ts|txt|csv|html?|xml|sh|tf)\Z", re.IGNORECASE)
 _HUMP = re.compile(r"[a-z0-9][A-Z]")
 _HAN = re.compile(r"[一-鿿]")
-_BREAKS = re.compile(r"(?<=[;；])\s*|\s+(?=[—–]\s)|\s+(?=--?\s+(?:use|do|not|never)\b)", re.IGNORECASE)
+_BREAKS = re.compile(r"(?<=[;；])\s*|(?<!\s)\s++(?=[—–]\s)|(?<!\s)\s++(?=--?\s+(?:use|do|not|never)\b)", re.IGNORECASE)
 _BUT = re.compile(
-    r",?\s+(?:but|yet)\s+(?=(?:it\s+)?(?:does\s+not|doesn['’]t|cannot|can['’]t|will\s+not|won['’]t|never|is\s+not|not)\b)"
-    r"|,\s+not\s+(?=for\b)|,\s+(?=(?:does\s+not|doesn['’]t|cannot|never)\b)|,?\s+and\s+(?=(?:does\s+not|doesn['’]t|cannot|will\s+not)\b)",
+    r"(?:,|(?<![\s,]))\s++(?:but|yet)\s+(?=(?:it\s+)?(?:does\s+not|doesn['’]t|cannot|can['’]t|will\s+not|won['’]t|never|is\s+not|not)\b)"
+    r"|,\s++not\s+(?=for\b)|,\s++(?=(?:does\s+not|doesn['’]t|cannot|never)\b)|(?:,|(?<![\s,]))\s++and\s+(?=(?:does\s+not|doesn['’]t|cannot|will\s+not)\b)",
     re.IGNORECASE,
 )
 _CONDITION_START = re.compile(r"^(?:use|if|when|unless|only|如果|若|当|除非)", re.IGNORECASE)

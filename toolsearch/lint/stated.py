@@ -36,7 +36,7 @@ _ENUM = (
 _EXAMPLES = re.compile(
     r"\b(?:e\.?g|for example|such as|example|examples|like|etc|default|defaults)\b|例如|比如|等", re.IGNORECASE
 )
-_SPLIT = re.compile(r"\s*(?:,?\s+or\s+|,?\s+and\s+|[,/|，、或])\s*", re.IGNORECASE)
+_SPLIT = re.compile(r"\s{0,4}(?:,?\s{1,4}or\s{1,4}|,?\s{1,4}and\s{1,4}|[,/|，、或])\s{0,4}", re.IGNORECASE)
 _MARKS = "`'\"“”‘’"
 
 _NUMBER = r"(?<![\w.])-?\d{1,9}(?:\.\d{1,6})?(?![\w.]*\w)"

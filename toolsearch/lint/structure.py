@@ -15,7 +15,7 @@ from toolsearch.lint.words import SCHEMA, enum_of, name_words, parameters
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _STYLES = {
     "snake_case": re.compile(r"^[a-z0-9]+(?:_[a-z0-9]+)+$"),
-    "camelCase": re.compile(r"^[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+$"),
+    "camelCase": re.compile(r"^[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+$"),
 }
 _PAIRS = (
     ("minimum", "maximum"),

@@ -59,7 +59,7 @@ _DATE_NAME = re.compile(
 
 
 _NO_DATE = re.compile(
-    r"(?:real|run|life|up|down|idle|response|latency|process\w*|first|last|one|full|part|over)_?time$|_on$|time_?out",
+    r"(?:real|run|life|up|down|idle|response|latency|process\w{0,20}|first|last|one|full|part|over)_?time$|_on$|time_?out",
     re.IGNORECASE,
 )
 

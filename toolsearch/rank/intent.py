@@ -110,10 +110,12 @@ _PAST = re.compile(
 LIVE_SECONDS, RECENT_SECONDS, DAY_SECONDS = 60.0, 900.0, 86_400.0
 
 _BREAK = re.compile(
-    r"\s*(?:[;；\n]+|[。！!]\s*|(?<=[a-z0-9)\"'])\.\s+(?=[A-Z])|[,，、]?\s*(?:\band then\b|\bthen\b|\bafter that\b|"
-    r"\bafterwards?\b|\bfinally\b|\bonce (?:done|that is done)\b|\bas well as\b|\band also\b|\balso\b|\bplus\b)[\s,]*|"
-    r"[,，]?\s*(?:然后再?|接着再?|随后|之后再?|最后再?|并且|同时|以及|顺便|还要|还有|另外|再(?=[\u4e00-\u9fff]))[，,]?\s*|"
-    r"[，,]\s*并(?=[\u4e00-\u9fff]))\s*",
+    # Bounded, so that a run of white space costs linear time; what is left of a longer one is stripped.
+    r"\s{0,8}(?:[;；\n]{1,8}|[。！!]\s{0,8}|(?<=[a-z0-9)\"'])\.\s{1,8}(?=[A-Z])|"
+    r"[,，、]?\s{0,8}(?:\band then\b|\bthen\b|\bafter that\b|\bafterwards?\b|\bfinally\b|"
+    r"\bonce (?:done|that is done)\b|\bas well as\b|\band also\b|\balso\b|\bplus\b)[\s,]{0,8}|"
+    r"[,，]?\s{0,8}(?:然后再?|接着再?|随后|之后再?|最后再?|并且|同时|以及|顺便|还要|还有|另外|再(?=[\u4e00-\u9fff]))[，,]?\s{0,8}|"
+    r"[，,]\s{0,8}并(?=[\u4e00-\u9fff]))\s{0,8}",
     re.IGNORECASE,
 )
 _MARKS = " \t\n,，、.。;；"
@@ -126,7 +128,7 @@ _ONLY_LEADS = re.compile(
 
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r" ?(?:\n ?)+")
-_AND_VERB = re.compile(rf"[,，]?\s+and\s+(?=(?:{_WRITE_EN}|{_READ_EN})\b)", re.IGNORECASE)
+_AND_VERB = re.compile(rf"[,，]?\s{{1,8}}and\s{{1,8}}(?=(?:{_WRITE_EN}|{_READ_EN})\b)", re.IGNORECASE)
 _COMMA_VERB = re.compile(rf",\s+(?=(?:{_WRITE_EN}|{_READ_EN})\b)", re.IGNORECASE)
 _ZH_COMMA = re.compile(
     r"[，,](?=(?:把|将|给|帮|请|查|看|发|创建|新建|取消|退|订|通知|安排|生成|计算|翻译|分析|提醒|更新|删除|预订))"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import json
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from fastapi import Request, Response
-from starlette.routing import BaseRoute
 
 EXAMPLE_TEXT = "what is the weather in Hangzhou"
 """Asked where no example of the catalogue can be shown."""
@@ -29,7 +30,8 @@ def example_request(base_url: str, *, authenticated: bool, text: str = EXAMPLE_T
 
 def index_page(request: Request) -> Response:
     """Return the page."""
-    rows = "\n".join(_row(route) for route in request.app.routes if getattr(route, "include_in_schema", False))
+    # From the description, as `app.routes` does not hold the routes of routers.
+    rows = "\n".join(_row(path, verbs) for path, verbs in request.app.openapi()["paths"].items())
     command = example_request(str(request.base_url), authenticated=request.app.state.sidecar.settings.authenticated)
     text = (
         "<!doctype html><html lang=en><meta charset=utf-8><title>toolsearch</title>"
@@ -41,9 +43,9 @@ def index_page(request: Request) -> Response:
     return Response(text, media_type="text/html", headers={"Content-Security-Policy": _CSP})
 
 
-def _row(route: BaseRoute) -> str:
-    methods = " ".join(sorted(getattr(route, "methods", None) or ()))
-    path = str(getattr(route, "path_format", ""))
-    summary = (getattr(route, "description", "") or "").split("\n", 1)[0]
-    cells = (methods, path, summary)
+def _row(path: str, verbs: Mapping[str, Any]) -> str:
+    methods = [name for name, verb in verbs.items() if isinstance(verb, Mapping)]
+    first = verbs[methods[0]] if methods else {}
+    summary = str(first.get("description") or first.get("summary") or "").split("\n", 1)[0]
+    cells = (" ".join(sorted(methods)).upper(), path, summary)
     return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
