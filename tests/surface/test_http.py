@@ -83,7 +83,7 @@ def test_tools_are_put_and_deleted(client: TestClient) -> None:
     assert client.put("/v1/tools", json=body).json()["added"] == ["orders/new@1"]
     assert client.put("/v1/tools", json=[body]).json()["unchanged"] == ["orders/new@1"]
     assert client.get("/v1/tools/orders/new").status_code == 200
-    assert client.delete("/v1/tools/orders/new@1").json()["removed"] == ["orders/new@1"]
+    assert client.delete("/v1/tools/orders/new@1", headers=JSON).json()["removed"] == ["orders/new@1"]
     assert client.get("/v1/tools/orders/new").status_code == 404
 
 
