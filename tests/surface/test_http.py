@@ -174,7 +174,7 @@ def test_json_needs_its_header(client: TestClient, headers: dict[str, str]) -> N
 
 def test_other_errors_are_problems(client: TestClient) -> None:
     assert problem(client.get("/nowhere"))["code"] == "path_unknown"
-    wrong_method = client.patch("/v1/search")
+    wrong_method = client.patch("/v1/search", headers=JSON)
     assert problem(wrong_method)["status"] == 405
     assert wrong_method.headers["Allow"] == "POST"
     packed = client.post("/v1/search", content=b"x", headers=JSON | {"Content-Encoding": "gzip"})

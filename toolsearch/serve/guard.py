@@ -185,7 +185,7 @@ def _require_json(headers: Headers) -> None:
     given = headers.getlist("Content-Type")
     if len(given) != 1 or given[0].partition(";")[0].strip().lower() != "application/json":
         raise HttpProblem(
-            "send the header 'Content-Type: application/json' once, also where there is no body; a body is JSON in UTF-8",
+            "send the header 'Content-Type: application/json' once, also where there is no body, and JSON in UTF-8",
             status=415,
             code="content_type_unsupported",
             headers={"Accept-Post": "application/json"},
