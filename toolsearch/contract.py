@@ -60,6 +60,8 @@ def _parse_side_effect(value: object) -> object:
         except KeyError:
             known = ", ".join(member.label for member in SideEffect)
             raise ValueError(f"side effect {value!r} is not one of {known}") from None
+    if isinstance(value, bool | float):  # equal to a member's number, yet never meant as one
+        raise ValueError(f"side effect {value!r} is not text; write its name, such as 'read_only'")
     return value
 
 

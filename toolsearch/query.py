@@ -12,7 +12,7 @@ import unicodedata
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
 
 from toolsearch.contract import Frozen, SideEffectField
 
@@ -63,6 +63,17 @@ def _json_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
 
 JsonInputs = Annotated[dict[str, Any], AfterValidator(_json_inputs)]
 """Values by input name, as plain JSON."""
+
+
+def _written_moment(value: object) -> object:
+    number = isinstance(value, int | float) or (isinstance(value, str) and re.fullmatch(r"\s*[-+]?[\d.]+\s*", value))
+    if number:
+        raise ValueError(f"{str(value)[:40]} is a number; write date, time and offset, such as 2026-09-17T12:00:00Z")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written_moment)]
+"""A moment as RFC 3339 text or an aware datetime; numbers are not guessed to be seconds."""
 
 
 class Restriction(Frozen):
@@ -159,7 +170,7 @@ class SearchRequest(Frozen):
     session: SessionId | None = Field(
         default=None, description="Session whose list this search continues; a new id begins one."
     )
-    now: AwareDatetime | None = Field(default=None, description="The moment of the request; None = the clock.")
+    now: Moment | None = Field(default=None, description="The moment of the request; None = the clock.")
     trace_id: TraceId | None = None
 
 

@@ -123,10 +123,17 @@ def test_nothing_in_a_request_widens(secured_client: TestClient, keys: dict[str,
 def test_administration_needs_the_role(
     secured_client: TestClient, keys: dict[str, str], method: str, path: str, body: object
 ) -> None:
-    refused = secured_client.request(method, path, json=body, headers=bearer(keys["s1"]))
+    refused = secured_client.request(
+        method, path, json=body, headers={**bearer(keys["s1"]), "Content-Type": "application/json"}
+    )
     assert refused.status_code == 403
     assert "toolsearch-admin" in refused.json()["detail"]
-    assert secured_client.request(method, path, json=body, headers=bearer(keys["root"])).status_code == 200
+    assert (
+        secured_client.request(
+            method, path, json=body, headers={**bearer(keys["root"]), "Content-Type": "application/json"}
+        ).status_code
+        == 200
+    )
 
 
 def test_why_not_is_an_unknown_tool_to_others(secured_client: TestClient, keys: dict[str, str]) -> None:

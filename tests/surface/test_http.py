@@ -83,7 +83,7 @@ def test_tools_are_put_and_deleted(client: TestClient) -> None:
     assert client.put("/v1/tools", json=body).json()["added"] == ["orders/new@1"]
     assert client.put("/v1/tools", json=[body]).json()["unchanged"] == ["orders/new@1"]
     assert client.get("/v1/tools/orders/new").status_code == 200
-    assert client.delete("/v1/tools/orders/new@1").json()["removed"] == ["orders/new@1"]
+    assert client.delete("/v1/tools/orders/new@1", headers=JSON).json()["removed"] == ["orders/new@1"]
     assert client.get("/v1/tools/orders/new").status_code == 404
 
 
@@ -174,7 +174,7 @@ def test_json_needs_its_header(client: TestClient, headers: dict[str, str]) -> N
 
 def test_other_errors_are_problems(client: TestClient) -> None:
     assert problem(client.get("/nowhere"))["code"] == "path_unknown"
-    wrong_method = client.patch("/v1/search")
+    wrong_method = client.patch("/v1/search", headers=JSON)
     assert problem(wrong_method)["status"] == 405
     assert wrong_method.headers["Allow"] == "POST"
     packed = client.post("/v1/search", content=b"x", headers=JSON | {"Content-Encoding": "gzip"})

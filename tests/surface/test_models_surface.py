@@ -52,7 +52,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
 
 def test_http_installs_lists_activates_and_rolls_back(client: TestClient) -> None:
     def send(method: str, path: str, body: str | None = None) -> bytes:
-        headers = {} if body is None else {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json"}
         answer = client.request(method, path, content=body, headers=headers)
         if answer.status_code >= 400:
             raise RequestError(answer.text)
@@ -85,8 +85,14 @@ def test_models_are_for_administrators(secured_client: TestClient, keys: dict[st
     guest = {"Authorization": f"Bearer {keys['guest']}"}
     body = weighed().model_dump_json()
     assert secured_client.get("/v1/models", headers=guest).status_code == 403
-    assert secured_client.post("/v1/models/1/activate", headers=guest).status_code == 403
-    assert secured_client.post("/v1/models/rollback", headers=guest).status_code == 403
+    assert (
+        secured_client.post("/v1/models/1/activate", headers={**guest, "Content-Type": "application/json"}).status_code
+        == 403
+    )
+    assert (
+        secured_client.post("/v1/models/rollback", headers={**guest, "Content-Type": "application/json"}).status_code
+        == 403
+    )
     posted = secured_client.post("/v1/models", content=body, headers={**guest, "Content-Type": "application/json"})
     assert posted.status_code == 403
 

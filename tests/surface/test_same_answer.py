@@ -125,7 +125,7 @@ def test_sessions(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert client.get("/v1/sessions/talk-1").text == shown
         assert client.post("/v1/sessions/talk-1/refresh", json={}).text == refreshed
         assert stable(client.post("/v1/search", json=asked).text) == stable(searched)
-        assert client.delete("/v1/sessions/talk-1").status_code == 204
+        assert client.delete("/v1/sessions/talk-1", headers={"Content-Type": "application/json"}).status_code == 204
     with pytest.raises(SystemExit) as ended:
         main([*words, "-i", str(folder), "--principal", str(tmp_path / "principal.json")])
     assert ended.value.code == 3

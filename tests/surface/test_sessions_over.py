@@ -18,7 +18,7 @@ def code_of(client: TestClient, method: str, path: str, **more: object) -> tuple
 
 
 def test_a_session_belongs_to_the_principal_of_the_key(secured_client: TestClient, keys: dict[str, str]) -> None:
-    support, guest = ({"X-API-Key": keys[subject]} for subject in ("s1", "guest"))
+    support, guest = ({"X-API-Key": keys[subject], "Content-Type": "application/json"} for subject in ("s1", "guest"))
     asked = {"text": "where is my order ORD-20260917", "session": "talk-1"}
     first = secured_client.post("/v1/search", json=asked, headers=support).json()["session"]
     assert first["created"]

@@ -144,7 +144,9 @@ def test_versions_over_http_are_the_library_s(
 def test_what_is_put_and_deleted_is_noted(client: TestClient, index: ToolIndex) -> None:
     changed = described(GET, "Reads one order.")
     client.put("/v1/tools?reason=wording", json=changed.canonical()).raise_for_status()
-    client.delete("/v1/tools/orders/orders.get@1?reason=gone").raise_for_status()
+    client.delete(
+        "/v1/tools/orders/orders.get@1?reason=gone", headers={"Content-Type": "application/json"}
+    ).raise_for_status()
     lines: list[dict[str, Any]] = client.get("/v1/history/orders/orders.get").json()
     assert [(each["action"], each["author"], each["reason"]) for each in lines] == [
         ("add", "library", ""),

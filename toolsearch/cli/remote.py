@@ -175,7 +175,7 @@ class RemoteIndex(RemoteExport, RemoteImporting, RemoteLint, RemotePrepare):
             self.url + path,
             method=method,
             data=None if body is None else body.encode("utf-8", "replace"),
-            headers=self._headers | ({} if body is None else {"Content-Type": "application/json"}),
+            headers=self._headers | {"Content-Type": "application/json"},
         )
         try:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:

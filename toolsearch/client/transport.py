@@ -52,12 +52,10 @@ def options(*, api_key: str | None, timeout_s: float) -> dict[str, Any]:
 
 def request_of(call: Call[Any], *, url: str) -> dict[str, Any]:
     """Return the arguments of `httpx2.Client.request`."""
-    if call.body is None:
-        return {"method": call.method, "url": url + call.path}
     return {
         "method": call.method,
         "url": url + call.path,
-        "content": call.body.encode("utf-8", "replace"),
+        "content": None if call.body is None else call.body.encode("utf-8", "replace"),
         "headers": {"Content-Type": "application/json"},
     }
 

@@ -27,6 +27,12 @@ REQUEST_ID_HEADER = "X-Request-ID"
 OPEN_PATHS = frozenset({"/", "/healthz", "/livez", "/openapi.json"})
 """Paths that tell nothing about the catalogue and need no credentials."""
 
+MCP_PATH = "/mcp"
+"""Where MCP is mounted: its clients end a session with a DELETE that has no content type."""
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITES = frozenset({"same-origin", "none"})
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
 _LOG = logging.getLogger("toolsearch.serve")
 _SAFE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
@@ -73,6 +79,9 @@ class Guard:
                 status=421,
                 code="host_not_local",
             )
+        changes = scope["method"].upper() not in _READING
+        if changes:
+            _refuse_other_sites(headers)
         limit, timeout_s = self._settings.body_limit_bytes, self._settings.request_timeout_s
         if scope["path"] not in OPEN_PATHS:
             principal = self._authenticator.principal(
@@ -82,6 +91,8 @@ class Guard:
             uploads = scope["method"] == "PUT" or scope["path"] == "/v1/tools:import"
             if uploads and ADMIN_ROLE in principal.roles:
                 limit, timeout_s = self._settings.upload_limit_bytes, self._settings.upload_timeout_s
+        if changes and (scope["method"].upper(), scope["path"]) != ("DELETE", MCP_PATH):
+            _require_json(headers)
         if headers.get("Content-Encoding", "identity").lower() != "identity":
             raise HttpProblem(
                 "compressed bodies are not accepted; leave Content-Encoding out",
@@ -138,6 +149,47 @@ def _is_for_us(headers: Headers, *, local: Principal | None) -> bool:
     host = headers.get("Host", "")
     name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
     return is_loopback(name)
+
+
+def _refuse_other_sites(headers: Headers) -> None:
+    """Refuse what a page of another origin made a browser send; programs send neither header.
+
+    Raises:
+        HttpProblem: 403.
+    """
+    host = headers.get("Host", "").lower()
+    foreign = [given for given in headers.getlist("Origin") if not _is_origin_of(given.strip().lower(), host=host)]
+    sites = [given.strip().lower() for given in headers.getlist("Sec-Fetch-Site")]
+    if foreign or not _OWN_SITES.issuperset(sites):
+        shown = f"Origin {foreign[0][:100]!r}" if foreign else "Sec-Fetch-Site other than same-origin"
+        raise HttpProblem(
+            f"{shown}: pages of another origin may not send this; send it from a program, without that header",
+            status=403,
+            code="cross_site",
+        )
+
+
+def _is_origin_of(origin: str, *, host: str) -> bool:
+    """Tell whether an origin is this server; the scheme is not compared, as a proxy may speak TLS for it."""
+    scheme, found, authority = origin.partition("://")
+    port = _DEFAULT_PORTS.get(scheme)
+    return bool(found and port and host) and authority.removesuffix(port or "") == host.removesuffix(port or "")
+
+
+def _require_json(headers: Headers) -> None:
+    """Refuse content types that a form of any page can send, also where there is no body.
+
+    Raises:
+        HttpProblem: 415.
+    """
+    given = headers.getlist("Content-Type")
+    if len(given) != 1 or given[0].partition(";")[0].strip().lower() != "application/json":
+        raise HttpProblem(
+            "send the header 'Content-Type: application/json' once, also where there is no body, and JSON in UTF-8",
+            status=415,
+            code="content_type_unsupported",
+            headers={"Accept-Post": "application/json"},
+        )
 
 
 def principal_of_state(state: Any) -> Principal:

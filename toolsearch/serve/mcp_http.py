@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from toolsearch import Principal
 from toolsearch.serve.gateways import LateGateway
+from toolsearch.serve.guard import MCP_PATH as PATH
 from toolsearch.serve.guard import principal_of_state
 from toolsearch.serve.sidecar import Call, Sidecar
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from toolsearch.gateway.gateway import Gateway
     from toolsearch.serve.mcp_desk import Caller, Verb
 
-PATH = "/mcp"
 SESSION_HEADER = "Toolsearch-Session"
 """Names the conversation where the arguments of a call do not."""
 

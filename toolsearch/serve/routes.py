@@ -99,9 +99,9 @@ def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
-ALWAYS = (401, 421, 503)
+ALWAYS = (401, 403, 415, 421, 503)
 """Error statuses of every route with a principal; `WITH_BODY`: and of those that read a body."""
-WITH_BODY = (*ALWAYS, 400, 408, 413, 415, 422)
+WITH_BODY = (*ALWAYS, 400, 408, 413, 422)
 
 router = APIRouter(route_class=StrictRoute)
 Reason = Annotated[str, Query(description="Why, for the history.", max_length=2000)]
