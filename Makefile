@@ -93,7 +93,7 @@ bench-peers: $(VENV)/.test ## Run other tool searches on the same data, in a vir
 
 encoder: $(VENV)/.all ## Fit the bundled encoder again from installed packages and the data in DATA (hours)
 	$(PIP) install -e '.[train]'
-	$(BIN)/python -m toolsearch.training.encoder --data $(DATA) --out build/encoder
+	$(BIN)/python -m benchmarks.encoder.encoder --data $(DATA) --out build/encoder
 
 clean: ## Remove built indexes and virtual environments
 	rm -rf $(VENV) $(SERVERS) $(AI_SDK)/node_modules .venv-peers indexes/*/registry.duckdb* indexes/*/snapshots

@@ -12,13 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.measures.ablation import Ablation, ablate_cases, ablate_folder
+from benchmarks.measures.ablation_report import ablation_markdown, ablation_result
 from benchmarks.own import NAME, write_own
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.eval.ablation import Ablation, ablate_cases, ablate_folder
-from toolsearch.eval.ablation_report import ablation_markdown, ablation_result
 from toolsearch.eval.cases import load_cases
 from toolsearch.eval.results import write_result
 from toolsearch.eval.scenes import Scene
+from toolsearch.model.limits import DEFAULT_ENCODER
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent

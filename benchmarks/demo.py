@@ -15,8 +15,8 @@ from rich.text import Text
 
 from toolsearch import CandidateSet, Principal, ToolIndex
 from toolsearch.cli.render import one_line
-from toolsearch.errors import IndexLocked, ToolSearchError
 from toolsearch.eval.catalogue import open_catalogue
+from toolsearch.model.errors import IndexLocked, ToolSearchError
 
 STARTER = Path(__file__).resolve().parent.parent / "indexes" / "starter"
 

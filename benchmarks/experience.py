@@ -18,17 +18,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.report.instruments import EXPERIENCE
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex, read_path
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.embed.catalog import load_encoder
-from toolsearch.embed.protocol import Encoder
 from toolsearch.eval.bench import SharedDocumentVectors
-from toolsearch.eval.instruments import EXPERIENCE
 from toolsearch.eval.qrels import TOOLS_FILE, Qrels, Query, read_qrels
 from toolsearch.eval.results import SystemResult, environment, write_result
 from toolsearch.eval.run import Run
 from toolsearch.eval.score import Scores, comparison, system_result
-from toolsearch.query import MAX_QUERY_CHARS, PastRequest
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.model.request import MAX_QUERY_CHARS, PastRequest
+from toolsearch.text.embed.catalog import load_encoder
+from toolsearch.text.embed.protocol import Encoder
 
 HERE = Path(__file__).resolve().parent
 SIZES = (0, 1, 3, 10, 30)

@@ -13,11 +13,11 @@ import os
 import sys
 from pathlib import Path
 
-from toolsearch.errors import DataError
+from benchmarks.measures.suite import DatasetSuite, load_suites
 from toolsearch.eval.qrels import Qrels, read_qrels
 from toolsearch.eval.run import Run, read_trec_run
 from toolsearch.eval.score import compare, score_queries
-from toolsearch.eval.suite import DatasetSuite, load_suites
+from toolsearch.model.errors import DataError
 
 HERE = Path(__file__).resolve().parent
 RRF_K = 60

@@ -26,13 +26,13 @@ import numpy as np
 from mcp.server import MCPServer
 
 from toolsearch import Principal, RuleBook, ToolIndex
-from toolsearch.contract import ToolContract
+from toolsearch.calls.gateway import Gateway, ToolCall
+from toolsearch.calls.importing import ServerSource, import_sources
+from toolsearch.calls.upstream import UpstreamServer
+from toolsearch.calls.upstream.calling import call_tool
+from toolsearch.calls.upstream.connect import Connection, connect, connect_to
 from toolsearch.eval.results import environment
-from toolsearch.gateway import Call, Gateway
-from toolsearch.importing import ServerSource, import_sources
-from toolsearch.upstream import UpstreamServer
-from toolsearch.upstream.calling import call_tool
-from toolsearch.upstream.connect import Connection, connect, connect_to
+from toolsearch.model.contract import ToolContract
 
 HERE = Path(__file__).parent
 ANN = Principal(subject="ann")
@@ -71,7 +71,9 @@ async def measured(index: ToolIndex, server: UpstreamServer, *, options: argpars
                 if way == "direct":
                     await call_tool(direct, "get_order", arguments, timeout_s=30)
                 else:
-                    result = await gateway.call(Call(name_or_ref="shop/get_order", arguments=arguments), principal=ANN)
+                    result = await gateway.call(
+                        ToolCall(name_or_ref="shop/get_order", arguments=arguments), principal=ANN
+                    )
                     assert result.ok, result.error
                 if number >= WARM_UP:
                     ms[way].append(1000 * (perf_counter() - started))

@@ -12,14 +12,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.measures.figures import GuaranteeReport, guarantees_markdown
+from benchmarks.measures.guarantees import starter_guarantees, world_guarantees
+from benchmarks.measures.worlds import generate_world
 from toolsearch import read_path
-from toolsearch.config import DEFAULT_ENCODER
 from toolsearch.eval.cases import load_cases
-from toolsearch.eval.figures import GuaranteeReport, guarantees_markdown
-from toolsearch.eval.guarantees import starter_guarantees, world_guarantees
 from toolsearch.eval.results import write_result
 from toolsearch.eval.scenes import Scene
-from toolsearch.eval.worlds import generate_world
+from toolsearch.model.limits import DEFAULT_ENCODER
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent

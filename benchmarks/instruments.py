@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from toolsearch.errors import ToolSearchError
+from toolsearch.model.errors import ToolSearchError
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,16 +22,16 @@ import numpy as np
 
 from benchmarks.experience import ASKING, HERE, LOGS, RULES, Trial, past_requests, read_trial
 from toolsearch import SearchRequest, ToolIndex, read_path
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.embed.catalog import load_encoder
 from toolsearch.eval import metrics
 from toolsearch.eval.bench import SharedDocumentVectors
 from toolsearch.eval.qrels import TOOLS_FILE, read_qrels
 from toolsearch.eval.rates import difference, mean_of
 from toolsearch.eval.results import environment
-from toolsearch.learning.train import train
-from toolsearch.query import MAX_QUERY_CHARS, PastRequest
-from toolsearch.result import OutcomeKind
+from toolsearch.learn.train import train
+from toolsearch.model.answer import OutcomeKind
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.model.request import MAX_QUERY_CHARS, PastRequest
+from toolsearch.text.embed.catalog import load_encoder
 
 FOLDERS = ("metatool", "acebench_zh")
 SIZES = (3, 10, 30)

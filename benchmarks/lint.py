@@ -16,13 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from toolsearch.embed.catalog import load_encoder
-from toolsearch.errors import ToolSearchError
-from toolsearch.index.document import tool_document
-from toolsearch.ingest import read_path
-from toolsearch.lint.check import RULES, LintOptions, lint
-from toolsearch.lint.finding import Finding, LintReport
-from toolsearch.lint.rule import Vectors
+from toolsearch.contracts.lint.check import RULES, LintOptions, lint
+from toolsearch.contracts.lint.finding import Finding, LintReport
+from toolsearch.contracts.lint.rule import Vectors
+from toolsearch.contracts.read import read_path
+from toolsearch.model.errors import ToolSearchError
+from toolsearch.search.index.document import tool_document
+from toolsearch.text.embed.catalog import load_encoder
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "lint.md"
 BEGIN, END = "<!-- begin: python -m benchmarks.lint -->", "<!-- end -->"

@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from toolsearch.analysis.analyzer import han_share
+from benchmarks.encoder.asked import asked_rows, tasks
+from benchmarks.encoder.records import tool_lines
 from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE
-from toolsearch.training.asked import asked_rows, tasks
-from toolsearch.training.records import tool_lines
+from toolsearch.text.analysis.analyzer import han_share
 
 NAME = "own_held_out"
 REQUESTS, OTHERS = 244, 1_500

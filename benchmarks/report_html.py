@@ -11,7 +11,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from toolsearch.eval.outcomes import CASES_SUFFIX, CaseOutcome, read_outcomes
+from benchmarks.measures.outcomes import CASES_SUFFIX, CaseOutcome, read_outcomes
 from toolsearch.eval.qrels import file_sha256
 from toolsearch.eval.results import read_results
 

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex
-from toolsearch.embed.cross_encoder import CrossEncoderReranker
-from toolsearch.embed.onnx import minilm
-from toolsearch.embed.reranking import RerankerInfo
-from toolsearch.ingest.reader import load_contracts
+from toolsearch.contracts.read.reader import load_contracts
+from toolsearch.text.embed.cross_encoder import CrossEncoderReranker
+from toolsearch.text.embed.onnx import minilm
+from toolsearch.text.embed.reranking import RerankerInfo
 
 STARTER = Path(__file__).parents[1] / "indexes" / "starter" / "contracts"
 REQUESTS = 20

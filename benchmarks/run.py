@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 
 from benchmarks.instruments import INSTRUMENTS, run_instrument
+from benchmarks.measures.suite import CasesSuite, DatasetSuite, SuiteOutcome, load_suites, run_suite
+from benchmarks.report.accept import with_expected
+from benchmarks.report.readme_table import readme_table, with_table
+from benchmarks.report.results_page import read_reasons, results_markdown
 from benchmarks.report_html import write_page
-from toolsearch.errors import ToolSearchError
-from toolsearch.eval.accept import with_expected
-from toolsearch.eval.readme_table import readme_table, with_table
-from toolsearch.eval.report import read_reasons, results_markdown
 from toolsearch.eval.results import read_results
-from toolsearch.eval.suite import CasesSuite, DatasetSuite, SuiteOutcome, load_suites, run_suite
+from toolsearch.model.errors import ToolSearchError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent

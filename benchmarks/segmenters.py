@@ -21,20 +21,20 @@ from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.encoder.crosslingual import chinese_requests, parallel_rows
 from toolsearch import Principal, RuleBook, SearchRequest, ToolContract, read_path
-from toolsearch.analysis import analyzer
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.contract import Capability, Identity
-from toolsearch.embed.catalog import load_encoder
-from toolsearch.embed.protocol import Encoder
 from toolsearch.eval.cases import load_cases
 from toolsearch.eval.metrics import gold_ranks, recall, reciprocal_rank
 from toolsearch.eval.qrels import TOOLS_FILE, read_qrels
 from toolsearch.eval.roles import Purpose, require_fit_allowed
 from toolsearch.eval.scenes import Scene
 from toolsearch.eval.significance import bootstrap_interval, paired_randomisation
-from toolsearch.query import MAX_QUERY_CHARS, Mode
-from toolsearch.training.crosslingual import chinese_requests, parallel_rows
+from toolsearch.model.contract import Capability, Identity
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.model.request import MAX_QUERY_CHARS, Mode
+from toolsearch.text.analysis import analyzer
+from toolsearch.text.embed.catalog import load_encoder
+from toolsearch.text.embed.protocol import Encoder
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent

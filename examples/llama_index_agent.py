@@ -16,7 +16,7 @@ from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.workflow import Context
 from starter import ANN, CALLS, QUESTIONS, open_starter, run
 
-from toolsearch.adapters.llama_index import FORMAT, ToolRetriever
+from toolsearch.adapters.llama_index import FORMAT, LlamaIndexRetriever
 from toolsearch.adapters.source import on_behalf_of
 from toolsearch.adapters.toolset import ToolSet
 
@@ -45,7 +45,7 @@ async def main() -> None:
         tools = ToolSet(on_behalf_of(index, ANN), format=FORMAT, run=run)
         agent = FunctionAgent(
             llm=MockFunctionCallingLLM(response_generator=script, is_chat_model=True),
-            tool_retriever=ToolRetriever(tools),
+            tool_retriever=LlamaIndexRetriever(tools),
             streaming=False,
         )
         memory = Context(agent)

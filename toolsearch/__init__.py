@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolsearch.client import Client
-    from toolsearch.contract import SideEffect, ToolContract, ToolRef
-    from toolsearch.engine import ToolIndex
-    from toolsearch.errors import ToolSearchError
-    from toolsearch.ingest.reader import ReadReport, load_contracts, read_path
-    from toolsearch.live import ChangeReport
-    from toolsearch.preparation import PrepareRequest, Turn
-    from toolsearch.query import DefinitionFormat, Outcome, PastRequest, Principal, Restriction, SearchRequest
-    from toolsearch.result import Candidate, CandidateSet
-    from toolsearch.visibility.rules import Rule, RuleBook
+    from toolsearch.contracts.read.reader import ReadReport, load_contracts, read_path
+    from toolsearch.engine.search import ToolIndex
+    from toolsearch.engine.writer import ChangeReport
+    from toolsearch.model.answer import Candidate, CandidateSet
+    from toolsearch.model.contract import SideEffect, ToolContract, ToolRef
+    from toolsearch.model.errors import ToolSearchError
+    from toolsearch.model.prepared import PrepareRequest, Turn
+    from toolsearch.model.request import DefinitionFormat, Outcome, PastRequest, Principal, Restriction, SearchRequest
+    from toolsearch.search.visibility.rules import Rule, RuleBook
 
 __all__ = [
     "Candidate",
@@ -47,29 +47,29 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Candidate": "result",
-    "CandidateSet": "result",
-    "ChangeReport": "live",
+    "Candidate": "model.answer",
+    "CandidateSet": "model.answer",
+    "ChangeReport": "engine.writer",
     "Client": "client",
-    "DefinitionFormat": "query",
-    "IndexStatus": "upkeep",
-    "Outcome": "query",
-    "PastRequest": "query",
-    "PrepareRequest": "preparation",
-    "Principal": "query",
-    "ReadReport": "ingest.reader",
-    "Restriction": "query",
-    "Rule": "visibility.rules",
-    "RuleBook": "visibility.rules",
-    "SearchRequest": "query",
-    "SideEffect": "contract",
-    "ToolContract": "contract",
-    "ToolIndex": "engine",
-    "ToolRef": "contract",
-    "ToolSearchError": "errors",
-    "Turn": "preparation",
-    "load_contracts": "ingest.reader",
-    "read_path": "ingest.reader",
+    "DefinitionFormat": "model.request",
+    "IndexStatus": "engine.index",
+    "Outcome": "model.request",
+    "PastRequest": "model.request",
+    "PrepareRequest": "model.prepared",
+    "Principal": "model.request",
+    "ReadReport": "contracts.read.reader",
+    "Restriction": "model.request",
+    "Rule": "search.visibility.rules",
+    "RuleBook": "search.visibility.rules",
+    "SearchRequest": "model.request",
+    "SideEffect": "model.contract",
+    "ToolContract": "model.contract",
+    "ToolIndex": "engine.search",
+    "ToolRef": "model.contract",
+    "ToolSearchError": "model.errors",
+    "Turn": "model.prepared",
+    "load_contracts": "contracts.read.reader",
+    "read_path": "contracts.read.reader",
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.html.elements import escaped, slug
+from benchmarks.measures.outcomes import CaseOutcome
 from toolsearch.eval.judge import names
-from toolsearch.eval.outcomes import CaseOutcome
 
 WORST = 14
 """Expected tools in the matrix."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.html.elements import escaped, table
-from toolsearch.eval.instruments import GUARANTEES
-from toolsearch.eval.markdown import number, p_value, signed, with_interval
-from toolsearch.eval.report_others import DUTIES, WITHOUT
+from benchmarks.report.instruments import GUARANTEES
+from benchmarks.report.markdown import number, p_value, signed, with_interval
+from benchmarks.report.others import DUTIES, WITHOUT
 from toolsearch.eval.results import SystemResult
 
 

@@ -11,8 +11,8 @@ from benchmarks.html.parts import ablation_body
 from benchmarks.html.quality import quality_table, refusal_card, set_card
 from benchmarks.html.speed import cost_body, latency_body
 from benchmarks.html.style import STYLE
-from toolsearch.eval.instruments import datasets, same_requests, side_by_side, sorted_out
-from toolsearch.eval.outcomes import CaseOutcome
+from benchmarks.measures.outcomes import CaseOutcome
+from benchmarks.report.instruments import datasets, same_requests, side_by_side, sorted_out
 from toolsearch.eval.results import SystemResult
 
 TITLE = "toolsearch: measured"

@@ -9,9 +9,9 @@ from matplotlib.patches import Rectangle
 
 from benchmarks.html.elements import details, escaped, table
 from benchmarks.html.plotting import GAIN, LOSS, captioned, drawn
-from toolsearch.eval.instruments import ABLATION
-from toolsearch.eval.markdown import signed
-from toolsearch.eval.report_others import ALONE, LEFT_OUT, gain_of, standing_of
+from benchmarks.report.instruments import ABLATION
+from benchmarks.report.markdown import signed
+from benchmarks.report.others import ALONE, LEFT_OUT, gain_of, standing_of
 from toolsearch.eval.results import Measure, SystemResult
 
 STRONGEST = 0.2

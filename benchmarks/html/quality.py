@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from benchmarks.html.elements import details, table
 from benchmarks.html.plotting import GRID, INK, LINES, MARKERS, OTHER, OURS, STYLES, captioned, drawn
-from toolsearch.eval.instruments import MAIN_METRIC, is_ours, main_value
-from toolsearch.eval.instruments import OURS as OUR_NAME
-from toolsearch.eval.markdown import number, with_interval
+from benchmarks.report.instruments import MAIN_METRIC, is_ours, main_value
+from benchmarks.report.instruments import OURS as OUR_NAME
+from benchmarks.report.markdown import number, with_interval
 from toolsearch.eval.results import SystemResult
 
 DEPTHS = (1, 3, 5, 10)

@@ -9,8 +9,8 @@ from matplotlib.ticker import LogLocator
 
 from benchmarks.html.elements import details, table
 from benchmarks.html.plotting import LINES, MARKERS, STYLES, captioned, drawn
-from toolsearch.eval.instruments import LATENCY, RANKED, SCALE, is_ours
-from toolsearch.eval.markdown import number
+from benchmarks.report.instruments import LATENCY, RANKED, SCALE, is_ours
+from benchmarks.report.markdown import number
 from toolsearch.eval.results import SystemResult
 
 STAGES = ("search", "cpu", "encode", "recall", "rerank")

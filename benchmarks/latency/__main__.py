@@ -25,9 +25,9 @@ from benchmarks.latency.measure import EVERYTHING, SHARES, adding_times, build_i
 from benchmarks.latency.over_http import load, sidecar
 from benchmarks.latency.report import BUDGET_TOOLS, Measured, budget_table, lines, result, stage_table
 from toolsearch import Principal, ToolIndex
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.errors import ToolSearchError
 from toolsearch.eval.results import write_result
+from toolsearch.model.errors import ToolSearchError
+from toolsearch.model.limits import DEFAULT_ENCODER
 
 CLIENTS = (1, 8, 32)
 WARM_UP, SHARE_REQUESTS, ADDED, FRESH_REQUESTS = 20, 60, 7, 30

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from toolsearch.contract import ToolContract
-from toolsearch.errors import DataError
+from toolsearch.contracts.read.reader import read_data
 from toolsearch.eval.qrels import TOOLS_FILE, file_sha256, read_qrels
 from toolsearch.eval.roles import DATA_SETS, Role, role_of
-from toolsearch.ingest.reader import read_data
-from toolsearch.query import MAX_QUERY_CHARS
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import DataError
+from toolsearch.model.request import MAX_QUERY_CHARS
 
 SERVERS = ("real_servers", "toolsdk_registry")
 """Tools of real MCP servers; catalogues are drawn from them as far as they go."""

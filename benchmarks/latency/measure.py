@@ -13,13 +13,13 @@ import numpy as np
 from benchmarks.latency.catalogue import PooledCatalogue, servers_of_share
 from benchmarks.latency.vectors import RememberingEncoder
 from toolsearch import Principal, Rule, RuleBook, ToolIndex
-from toolsearch.analysis.analyzer import analyze
-from toolsearch.config import Bm25Parameters
-from toolsearch.contract import ToolContract
-from toolsearch.embed.catalog import load_encoder
-from toolsearch.index.document import tool_document
-from toolsearch.index.folder import read_snapshot
-from toolsearch.index.lexical import build_lexical
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.search.index.document import tool_document
+from toolsearch.search.index.folder import read_snapshot
+from toolsearch.search.index.lexical import build_lexical
+from toolsearch.text.analysis.analyzer import analyze
+from toolsearch.text.embed.catalog import load_encoder
 
 SHARES: Mapping[str, float] = {"one-percent": 0.01, "ten-percent": 0.1, "everything": 1.0}
 """Role -> share of the catalogue it sees."""

@@ -11,7 +11,7 @@ from rich.table import Table
 from benchmarks.latency.fresh import Fresh
 from benchmarks.latency.measure import Built, Limit
 from benchmarks.latency.over_http import Load
-from toolsearch.eval.instruments import BUDGET, LATENCY
+from benchmarks.report.instruments import BUDGET, LATENCY
 from toolsearch.eval.results import Latency, Measure, SystemResult, environment, latencies
 
 BUDGET_TOOLS = 10_000

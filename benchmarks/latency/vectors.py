@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peers.encoding import CachedEncoder
-from toolsearch.embed.protocol import (
+from toolsearch.text.embed.protocol import (
     Encoder,
     EncoderInfo,
     RequestVectors,

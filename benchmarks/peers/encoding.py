@@ -138,7 +138,7 @@ def load_encoder(name: str, *, cache: Path) -> CachedEncoder | RandomEncoder:
         return RandomEncoder()
     if name != "minilm":
         raise ValueError(f"encoder {name!r} is not one of minilm, random")
-    from toolsearch.embed.onnx import minilm
+    from toolsearch.text.embed.onnx import minilm
 
     encoder = minilm()
     return CachedEncoder(encoder.encode_documents, name=encoder.info.id, dim=encoder.info.dim, path=cache)

@@ -21,9 +21,9 @@ from benchmarks.peers.environment import ready_environment
 from benchmarks.peers.jobs import LIMIT, QUICK, SCALES, TEST_SETS, Job, dataset_job, scale_job
 from benchmarks.peers.outcomes import against, scored_result
 from benchmarks.peers.summary import write_summary
-from toolsearch.errors import ToolSearchError
 from toolsearch.eval.results import write_result
 from toolsearch.eval.run import Run
+from toolsearch.model.errors import ToolSearchError
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".venv-peers"

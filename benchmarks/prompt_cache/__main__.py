@@ -20,7 +20,7 @@ from benchmarks.prompt_cache.cost import Prices
 from benchmarks.prompt_cache.harnesses import ADAPTERS, BASELINES
 from benchmarks.prompt_cache.report import Table, report
 from benchmarks.prompt_cache.world import opened
-from toolsearch.config import DEFAULT_ENCODER
+from toolsearch.model.limits import DEFAULT_ENCODER
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "benchmarks" / "results" / "PROMPT_CACHE.md"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from toolsearch.export import estimate_tokens
+from toolsearch.contracts.export import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from benchmarks.prompt_cache.cost import Prompt
 from benchmarks.prompt_cache.world import World
 from toolsearch import SearchRequest
-from toolsearch.query import DefinitionFormat
+from toolsearch.model.request import DefinitionFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,10 +206,10 @@ def langchain(world: World) -> Harness:
 
 def llama_index(world: World) -> Harness:
     """`ToolRetriever`, as LlamaIndex's agents ask it."""
-    from toolsearch.adapters.llama_index import FORMAT, ToolRetriever
+    from toolsearch.adapters.llama_index import FORMAT, LlamaIndexRetriever
     from toolsearch.adapters.toolset import ToolSet
 
-    retriever = ToolRetriever(ToolSet(world, format=FORMAT))
+    retriever = LlamaIndexRetriever(ToolSet(world, format=FORMAT))
     return InFront(
         lambda said: [tool.metadata.to_openai_tool(skip_length_check=True) for tool in retriever.retrieve(said[-1])]
     )

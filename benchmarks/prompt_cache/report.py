@@ -49,7 +49,7 @@ def report(tables: Sequence[Table], *, prices: Prices, seed: int, turns: int, en
         f"{UPDATE_BEFORE} a listed definition is reworded and a tool is added to the catalogue; before turn "
         f"{REVOKED_BEFORE} the principal loses the scope `{REVOKED}`. Encoder `{encoder}`.",
         "",
-        "Tokens are estimates (`toolsearch/export/tokens.py`). A token read from the cache costs "
+        "Tokens are estimates (`toolsearch/contracts/export/token_count.py`). A token read from the cache costs "
         f"{prices.cached:g} of a plain one, one that is not costs {prices.fresh:g} (it is written to the cache). What "
         f"two prompts have in common from the beginning is cached from {prices.least:,} tokens on. The defaults are "
         "the published factors of Anthropic's five-minute cache; with OpenAI's, `--fresh 1`. *Paid for* is in plain "

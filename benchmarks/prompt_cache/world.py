@@ -16,10 +16,10 @@ from benchmarks.prompt_cache.conversation import (
 )
 from toolsearch import CandidateSet, Outcome, Rule, RuleBook, SearchRequest, ToolContract, ToolIndex, load_contracts
 from toolsearch.adapters.source import SourceSessions, on_behalf_of
+from toolsearch.contracts.read import read_path
 from toolsearch.eval.catalogue import read_rules
-from toolsearch.ingest import read_path
-from toolsearch.query import DefinitionFormat
-from toolsearch.visibility.rules import RuleEffect, ToolScope
+from toolsearch.model.request import DefinitionFormat
+from toolsearch.search.visibility.rules import RuleEffect, ToolScope
 
 STARTER = Path(__file__).resolve().parents[2] / "indexes" / "starter"
 

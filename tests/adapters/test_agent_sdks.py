@@ -24,7 +24,7 @@ from pydantic_ai.models.test import TestModel
 
 from toolsearch.adapters.openai_agents import AgentTools
 from toolsearch.adapters.pydantic_ai import ConversationToolset, search_strategy
-from toolsearch.query import OutcomeStatus
+from toolsearch.model.request import OutcomeStatus
 
 pytestmark = pytest.mark.extras
 TRACK = "Where is the parcel of order ORD-20260917?"

@@ -12,8 +12,8 @@ from changing_source import LEAD, ChangingSource, starter_source
 
 from toolsearch.adapters.gateway import GatewayRun
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.gateway import Call, CallError, CallMeta, CallResult, CallStatus, Gateway
-from toolsearch.query import DefinitionFormat, OutcomeStatus, Principal
+from toolsearch.calls.gateway import CallError, CallMeta, CallResult, CallStatus, Gateway, ToolCall
+from toolsearch.model.request import DefinitionFormat, OutcomeStatus, Principal
 
 TRACK = "Where is the parcel of order ORD-20260917?"
 
@@ -28,9 +28,9 @@ class ScriptedGateway:
     """Answers calls from a list."""
 
     def __init__(self, *answers: CallResult) -> None:
-        self.answers, self.calls = list(answers), list[tuple[Call, Principal]]()
+        self.answers, self.calls = list(answers), list[tuple[ToolCall, Principal]]()
 
-    async def call(self, call: Call, *, principal: Principal) -> CallResult:
+    async def call(self, call: ToolCall, *, principal: Principal) -> CallResult:
         self.calls.append((call, principal))
         return self.answers.pop(0)
 
@@ -83,7 +83,7 @@ def test_a_refused_write_shows_the_model_no_confirmation(source: ChangingSource)
 def test_a_write_is_confirmed_by_whoever_answers_for_it(agreed: bool, source: ChangingSource) -> None:
     asked: list[str] = []
 
-    async def confirm(call: Call, refusal: CallResult) -> bool:
+    async def confirm(call: ToolCall, refusal: CallResult) -> bool:
         asked.append(call.name_or_ref)
         return agreed
 

@@ -25,11 +25,11 @@ from pydantic import Field  # noqa: E402
 
 from toolsearch import ToolContract  # noqa: E402
 from toolsearch.adapters.langchain import (  # noqa: E402
-    ToolRetriever,
+    LangChainRetriever,
     ToolSearchMiddleware,
     retrieve_tools_function,
 )
-from toolsearch.query import OutcomeStatus, Restriction  # noqa: E402
+from toolsearch.model.request import OutcomeStatus, Restriction  # noqa: E402
 
 pytestmark = pytest.mark.extras
 
@@ -248,7 +248,7 @@ def test_restrict_and_size(source: ChangingSource) -> None:
 
 
 def test_retriever(source: ChangingSource) -> None:
-    documents = ToolRetriever(source=source, k=3).invoke(CUSTOMER)
+    documents = LangChainRetriever(source=source, k=3).invoke(CUSTOMER)
     assert 1 <= len(documents) <= 3
     by_ref = {document.id: document for document in documents}
     customer = by_ref["crm/crm.get_customer@1"]
@@ -256,11 +256,11 @@ def test_retriever(source: ChangingSource) -> None:
     assert customer.metadata["definition"]["name"] in customer.page_content
     assert customer.metadata["trace_id"]
     source.principal = CLERK
-    assert "crm/crm.get_customer@1" not in {found.id for found in ToolRetriever(source=source).invoke(CUSTOMER)}
+    assert "crm/crm.get_customer@1" not in {found.id for found in LangChainRetriever(source=source).invoke(CUSTOMER)}
 
 
 def test_retriever_in_a_chain(source: ChangingSource) -> None:
-    documents = asyncio.run(ToolRetriever(source=source, k=1).ainvoke(WEATHER))
+    documents = asyncio.run(LangChainRetriever(source=source, k=1).ainvoke(WEATHER))
     assert [document.id for document in documents] == ["weather/weather.current@1"]
 
 

@@ -20,9 +20,9 @@ from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.calling import call_tool
 from llama_index.core.workflow import Context
 
-from toolsearch.adapters.llama_index import FORMAT, ToolRetriever, llama_index_tools
+from toolsearch.adapters.llama_index import FORMAT, LlamaIndexRetriever, llama_index_tools
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.query import OutcomeStatus
+from toolsearch.model.request import OutcomeStatus
 
 pytestmark = [
     pytest.mark.extras,
@@ -74,7 +74,7 @@ def conversation(source: ChangingSource, script: Script, *said: str, run: Callab
     async def talk() -> list[str]:
         agent = FunctionAgent(
             llm=MockFunctionCallingLLM(response_generator=script, is_chat_model=True),
-            tool_retriever=ToolRetriever(ToolSet(source, format=FORMAT, run=run)),
+            tool_retriever=LlamaIndexRetriever(ToolSet(source, format=FORMAT, run=run)),
             streaming=False,
         )
         memory = Context(agent)
@@ -157,7 +157,7 @@ def test_a_failure_is_told_and_reported(source: ChangingSource) -> None:
 
 
 def test_without_an_agent(source: ChangingSource) -> None:
-    retriever = ToolRetriever(ToolSet(source, format=FORMAT, run=echo))
+    retriever = LlamaIndexRetriever(ToolSet(source, format=FORMAT, run=echo))
     tools = {tool.metadata.name: tool for tool in retriever.retrieve(QueryBundle(WEATHER))}
     output = call_tool(tools["weather_current"], {"place": "杭州"})
     assert not output.is_error
@@ -167,7 +167,7 @@ def test_without_an_agent(source: ChangingSource) -> None:
 
 
 def test_a_tool_may_take_an_argument_named_self(source: ChangingSource) -> None:
-    retriever = ToolRetriever(ToolSet(source, format=FORMAT, run=echo))
+    retriever = LlamaIndexRetriever(ToolSet(source, format=FORMAT, run=echo))
     tools = {tool.metadata.name: tool for tool in retriever.retrieve(WEATHER)}
     output = call_tool(tools["weather_current"], {"self": "x", "input": "y"})
     assert output.raw_output == {"ran": "weather/weather.current@1", "self": "x", "input": "y"}

@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolsearch.adapters.anthropic import GONE, AnthropicTools
-from toolsearch.adapters.calling import CallResult, by_ref
+from toolsearch.adapters.calling import ToolSetResult, by_ref
 from toolsearch.adapters.openai_chat import ChatTools
 from toolsearch.adapters.openai_responses import ResponsesTools
 from toolsearch.adapters.request_text import request_text
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.errors import RequestError, ServerUnreachable, UnknownTool
-from toolsearch.query import MAX_QUERY_CHARS, DefinitionFormat, OutcomeStatus
+from toolsearch.model.errors import RequestError, ServerUnreachable, UnknownTool
+from toolsearch.model.request import MAX_QUERY_CHARS, DefinitionFormat, OutcomeStatus
 
 TRACK = "Where is the parcel of order ORD-20260917?"
 WEATHER = "杭州现在天气怎么样？"
@@ -207,7 +207,7 @@ def test_a_tool_that_fails(error: Exception, status: OutcomeStatus, told: str, s
 def test_nothing_that_a_model_sends_raises(name: str, arguments: Any, opened: ChangingSource) -> None:
     tools = chat_set(ChangingSource(opened.index), session="anything")
     result = tools.call(name, arguments)
-    assert isinstance(result, CallResult)
+    assert isinstance(result, ToolSetResult)
     assert result.text
     if result.ref is None and name != "search_tools":
         assert result.status is OutcomeStatus.REJECTED
@@ -397,10 +397,10 @@ def test_the_text_to_search_for(said: list[str], text: str | None) -> None:
 )
 def test_a_missing_extra_is_named(module: str, extra: str) -> None:
     code = (
-        "import importlib, importlib.util, pydantic, toolsearch.errors\n"
+        "import importlib, importlib.util, pydantic, toolsearch.model.errors\n"
         "importlib.util.find_spec = lambda name: None\n"
         f"try: importlib.import_module({module!r})\n"
-        "except toolsearch.errors.MissingExtraError as error: print(error.extra)"
+        "except toolsearch.model.errors.MissingExtraError as error: print(error.extra)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == extra

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from toolsearch import Principal
 from toolsearch.eval.catalogue import open_catalogue
-from toolsearch.serve.http import create_app
-from toolsearch.settings import load_settings
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
 ADAPTERS = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from toolsearch.config import PROFILES, SearchLimits
-from toolsearch.explain import ReasonCode
-from toolsearch.index.document import VIEW_WEIGHTS
-from toolsearch.rank.confidence import ENOUGH, FAR, FEW, NEARNESS, OFFSET, RELEVANCE, SAID, SLOPE, TOKENS
-from toolsearch.rank.diversify import COVER_BONUS, HELP_BONUS
-from toolsearch.rank.evidence import CLAUSE_SHARE
-from toolsearch.rank.recall import NAME_SHARE, TOKEN_SHARE
+from toolsearch.model.limits import PROFILES, SearchLimits
+from toolsearch.model.reasons import ReasonCode
+from toolsearch.search.index.document import VIEW_WEIGHTS
+from toolsearch.search.rank.confidence import ENOUGH, FAR, FEW, NEARNESS, OFFSET, RELEVANCE, SAID, SLOPE, TOKENS
+from toolsearch.search.rank.diversify import COVER_BONUS, HELP_BONUS
+from toolsearch.search.rank.evidence import CLAUSE_SHARE
+from toolsearch.search.rank.recall import NAME_SHARE, TOKEN_SHARE
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "indexes").rglob("*.md")])

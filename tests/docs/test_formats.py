@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from toolsearch.ingest.openapi import FORMAT
-from toolsearch.ingest.reader import READERS
+from toolsearch.contracts.read.openapi import FORMAT
+from toolsearch.contracts.read.reader import READERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
 

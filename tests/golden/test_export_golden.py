@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from toolsearch.export import api_names, export
-from toolsearch.export.shapes import STRICT_FORMATS
-from toolsearch.ingest import load_contracts
-from toolsearch.query import DefinitionFormat
+from toolsearch.contracts.export import api_names, export
+from toolsearch.contracts.export.shapes import STRICT_FORMATS
+from toolsearch.contracts.read import load_contracts
+from toolsearch.model.request import DefinitionFormat
 
 HERE = Path(__file__).parent
 EXPORTS = HERE / "exports"

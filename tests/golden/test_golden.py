@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from toolsearch.engine import ToolIndex
-from toolsearch.ingest.reader import load_contracts
-from toolsearch.query import DefinitionFormat, Principal, SearchRequest
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.contracts.read.reader import load_contracts
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.request import DefinitionFormat, Principal, SearchRequest
+from toolsearch.search.visibility.rules import RuleBook
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolsearch.analysis.analyzer import analyze
-from toolsearch.config import Bm25Parameters
-from toolsearch.index.docset import DocSet
-from toolsearch.index.lexical import LexicalHits, LexicalIndex, build_lexical
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.lexical import LexicalHits, LexicalIndex, build_lexical
+from toolsearch.text.analysis.analyzer import analyze
 
 pytest.importorskip("rank_bm25", reason="needs the [bm25] extra")
 
-from toolsearch.index.reference import ReferenceLexical
+from toolsearch.search.index.reference import ReferenceLexical
 
 WORDS = (
     "order",

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex, load_contracts
-from toolsearch.config import SearchLimits
-from toolsearch.query import Mode
+from toolsearch.model.limits import SearchLimits
+from toolsearch.model.request import Mode
 
 STARTER = Path(__file__).parents[2] / "indexes" / "starter"
 REQUESTS = [

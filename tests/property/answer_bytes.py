@@ -8,11 +8,11 @@ from pathlib import Path
 
 import yaml
 
-from toolsearch.engine import ToolIndex
+from toolsearch.contracts.read.reader import load_contracts
+from toolsearch.engine.search import ToolIndex
 from toolsearch.eval.cases import load_cases
-from toolsearch.ingest.reader import load_contracts
-from toolsearch.query import SearchRequest
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.model.request import SearchRequest
+from toolsearch.search.visibility.rules import RuleBook
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTER = ROOT / "indexes" / "starter"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from toolsearch.config import Bm25Parameters
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.errors import IndexMissing
-from toolsearch.index.folder import read_snapshot, write_snapshot
-from toolsearch.index.snapshot import build_snapshot
+from toolsearch.model.contract import ToolContract, ToolRef
+from toolsearch.model.errors import IndexMissing
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.search.index.folder import read_snapshot, write_snapshot
+from toolsearch.search.index.snapshot import build_snapshot
 from toolsearch.store.registry import Registry
+from toolsearch.text.embed.protocol import EncoderInfo
 
 DIM = 8
 NAMES = ("t0", "t1", "t2", "t3", "t4")

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.analysis.analyzer import analyze
-from toolsearch.config import Bm25Parameters
-from toolsearch.contract import ToolContract
-from toolsearch.embed.hashed import HashedEncoder
-from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import ToolSearchError
-from toolsearch.index.document import tool_document
-from toolsearch.query import Principal, SearchRequest
-from toolsearch.result import CandidateSet
-from toolsearch.visibility.decide import PolicyRow, decide
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.answer import CandidateSet
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import ToolSearchError
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.model.request import Principal, SearchRequest
+from toolsearch.search.index.document import tool_document
+from toolsearch.search.visibility.decide import PolicyRow, decide
+from toolsearch.search.visibility.rules import RuleBook
+from toolsearch.text.analysis.analyzer import analyze
+from toolsearch.text.embed.hashed import HashedEncoder
+from toolsearch.text.embed.protocol import EncoderInfo
 
 MOVING = {"trace_id", "timings_ms"}
 """The two fields of an answer that may differ between equal searches."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from toolsearch.contract import SideEffect, ToolContract
-from toolsearch.query import (
+from toolsearch.model.contract import SideEffect, ToolContract
+from toolsearch.model.request import (
     SIGNAL_NAMES,
     DefinitionFormat,
     Detail,
@@ -24,7 +24,7 @@ from toolsearch.query import (
     Restriction,
     SearchRequest,
 )
-from toolsearch.visibility.rules import PrincipalScope, Rule, RuleBook, RuleEffect, ToolScope
+from toolsearch.search.visibility.rules import PrincipalScope, Rule, RuleBook, RuleEffect, ToolScope
 
 NOW = "2026-09-17T10:00:00Z"
 

@@ -13,10 +13,10 @@ from invariant_oracle import public_index
 from pydantic import ValidationError
 from strategies import texts
 
-from toolsearch.contract import ToolContract
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import ToolSearchError
-from toolsearch.query import Outcome, OutcomeStatus, Principal, SearchRequest
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import ToolSearchError
+from toolsearch.model.request import Outcome, OutcomeStatus, Principal, SearchRequest
 
 ANYONE = Principal()
 

@@ -11,8 +11,8 @@ import crash_writer
 import pytest
 from crash_writer import INFO, NAMES, state, write_forever
 
-from toolsearch.errors import IndexMissing
-from toolsearch.index.folder import read_snapshot, verify_snapshot
+from toolsearch.model.errors import IndexMissing
+from toolsearch.search.index.folder import read_snapshot, verify_snapshot
 from toolsearch.store.registry import Registry
 
 

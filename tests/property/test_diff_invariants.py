@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.contract import ToolContract
-from toolsearch.versions.change import ChangeClass, worst
-from toolsearch.versions.diff import diff_catalogues, diff_contracts
+from toolsearch.contracts.change.change import ChangeClass, worst
+from toolsearch.contracts.change.diff import diff_catalogues, diff_contracts
+from toolsearch.model.contract import ToolContract
 
 names = st.sampled_from(["id", "city", "day", "日期", "a/b~c"])
 texts = st.sampled_from(["", "read", "Reads one order.", "查询订单"])

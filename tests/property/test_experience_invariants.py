@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from invariant_oracle import plain, seen_by, whom
 from strategies import TENANTS, scenes, texts
 
-from toolsearch.config import SearchLimits
-from toolsearch.engine import ToolIndex
-from toolsearch.query import PastRequest
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.limits import SearchLimits
+from toolsearch.model.request import PastRequest
 
 MOMENT = datetime.now(UTC)
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolsearch.contract import SideEffect, ToolContract
-from toolsearch.export import LossKind, export
-from toolsearch.export.carried import Carriage, carriage, contract_fields
-from toolsearch.export.description import describe, statements
-from toolsearch.export.schemas import full_schema
-from toolsearch.ingest import read_data
-from toolsearch.ingest.restored import restored
-from toolsearch.query import DefinitionFormat as F
+from toolsearch.contracts.export import LossKind, export
+from toolsearch.contracts.export.carried import Carriage, carriage, contract_fields
+from toolsearch.contracts.export.description import describe, statements
+from toolsearch.contracts.export.schemas import full_schema
+from toolsearch.contracts.read import read_data
+from toolsearch.contracts.read.restored import restored
+from toolsearch.model.contract import SideEffect, ToolContract
+from toolsearch.model.request import DefinitionFormat as F
 
 WHOLE = (F.MCP, F.LANGCHAIN)
 WORDS = (F.OPENAI, F.OPENAI_RESPONSES, F.ANTHROPIC, F.GEMINI, F.GEMINI_JSON_SCHEMA)

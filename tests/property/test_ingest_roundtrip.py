@@ -12,11 +12,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolsearch.contract import SideEffect, ToolContract
-from toolsearch.errors import ContractError
-from toolsearch.export import api_names, definition, estimate_tokens
-from toolsearch.ingest import ReadReport, dump_contract, read_data, read_path
-from toolsearch.query import DefinitionFormat, Detail
+from toolsearch.contracts.export import api_names, definition, estimate_tokens
+from toolsearch.contracts.read import ReadReport, dump_contract, read_data, read_path
+from toolsearch.model.contract import SideEffect, ToolContract
+from toolsearch.model.errors import ContractError
+from toolsearch.model.request import DefinitionFormat, Detail
 
 # No lone surrogates, which no UTF-8 file can hold. YAML is dumped escaped: PyYAML prints U+0085 as a line break.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=24)

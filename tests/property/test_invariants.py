@@ -33,18 +33,18 @@ from invariant_oracle import (
 )
 from strategies import CODE, NOW, catalogues, principals, restrictions, rule_books, scenes, texts
 
-from toolsearch.config import PROFILES, Bm25Parameters
-from toolsearch.contract import ToolContract
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import UnknownTool
-from toolsearch.explain import ReasonCode, Why
-from toolsearch.export import json_tokens
-from toolsearch.query import SIGNAL_NAMES, Mode, Outcome, OutcomeStatus, Principal, SearchRequest
-from toolsearch.rank.readiness import Readiness
-from toolsearch.rank.recall import NAME_SHARE
-from toolsearch.rank.rerank import CONTEXT_SIGNALS, RELEVANCE_SIGNALS, Evidence, score
-from toolsearch.rank.signals import Signal
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.contracts.export import json_tokens
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import UnknownTool
+from toolsearch.model.limits import PROFILES, Bm25Parameters
+from toolsearch.model.reasons import ReasonCode, Why
+from toolsearch.model.request import SIGNAL_NAMES, Mode, Outcome, OutcomeStatus, Principal, SearchRequest
+from toolsearch.search.inputs.readiness import Readiness
+from toolsearch.search.rank.recall import NAME_SHARE
+from toolsearch.search.rank.rerank import CONTEXT_SIGNALS, RELEVANCE_SIGNALS, Evidence, score
+from toolsearch.search.rank.signals import Signal
+from toolsearch.search.visibility.rules import RuleBook
 
 HERE = Path(__file__).parent
 

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolsearch.analysis.analyzer import analyze
-from toolsearch.config import Bm25Parameters
-from toolsearch.index.docset import DocSet
-from toolsearch.index.lexical import LexicalHits, LexicalIndex, build_lexical
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.lexical import LexicalHits, LexicalIndex, build_lexical
+from toolsearch.text.analysis.analyzer import analyze
 
 # Weights that are no binary fractions, so that rounding would show.
 PARAMETERS = Bm25Parameters(k1=1.1, b=0.7, fields={"name": 2.7, "does": 1.1, "use_when": 0.3})

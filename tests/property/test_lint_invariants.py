@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import catalogues
 
-from toolsearch.contract import ToolContract
-from toolsearch.ingest.places import pointer
-from toolsearch.lint.check import lint
-from toolsearch.lint.places import path_of
+from toolsearch.contracts.lint.check import lint
+from toolsearch.contracts.lint.places import path_of
+from toolsearch.contracts.read.places import pointer
+from toolsearch.model.contract import ToolContract
 
 _WORDS = (
     "get",

@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.query import OutcomeStatus
+from toolsearch.model.contract import ToolContract, ToolRef
+from toolsearch.model.request import OutcomeStatus
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.registry import Registry
 from toolsearch.store.tally import Tally, verdict

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from strategies import CODE, NOW, catalogues, scenes, texts
 
 from toolsearch import RuleBook, ToolContract, ToolIndex
-from toolsearch.analysis.analyzer import analyze
-from toolsearch.config import PROFILES
-from toolsearch.embed.reranking import RerankerInfo
-from toolsearch.errors import RequestError
-from toolsearch.explain import ReasonCode, Why
-from toolsearch.query import SIGNAL_NAMES, Principal, SearchRequest
-from toolsearch.rank.readiness import Readiness
-from toolsearch.rank.rerank import RELEVANCE_SIGNALS, Evidence, score
-from toolsearch.rank.signals import Signal
+from toolsearch.model.errors import RequestError
+from toolsearch.model.limits import PROFILES
+from toolsearch.model.reasons import ReasonCode, Why
+from toolsearch.model.request import SIGNAL_NAMES, Principal, SearchRequest
+from toolsearch.search.inputs.readiness import Readiness
+from toolsearch.search.rank.rerank import RELEVANCE_SIGNALS, Evidence, score
+from toolsearch.search.rank.signals import Signal
+from toolsearch.text.analysis.analyzer import analyze
+from toolsearch.text.embed.reranking import RerankerInfo
 
 ANYONE = Principal()
 A_REASON = Why(ReasonCode.TEXT_MATCH, "so")

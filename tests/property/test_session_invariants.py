@@ -17,13 +17,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from invariant_oracle import plain, seen_by
 from strategies import catalogues, principals, requests, rule_books
 
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import UnknownSession
-from toolsearch.query import Principal, SearchRequest
-from toolsearch.result import CandidateSet, SessionList
-from toolsearch.versions.rollout import Rollout
-from toolsearch.visibility.rules import Rule, RuleBook, RuleEffect, ToolScope
+from toolsearch.contracts.change.rollout import Rollout
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.answer import CandidateSet, SessionList
+from toolsearch.model.contract import ToolContract, ToolRef
+from toolsearch.model.errors import UnknownSession
+from toolsearch.model.request import Principal, SearchRequest
+from toolsearch.search.visibility.rules import Rule, RuleBook, RuleEffect, ToolScope
 
 REFS = (
     *(ToolRef(server, name, 1) for server in ("alpha", "beta") for name in ("get", "list", "send")),

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolsearch.config import Bm25Parameters
-from toolsearch.contract import ToolContract
-from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.errors import IndexCorrupt, IndexMissing
-from toolsearch.index.folder import read_snapshot, write_snapshot
-from toolsearch.index.snapshot import build_snapshot
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import IndexCorrupt, IndexMissing
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.search.index.folder import read_snapshot, write_snapshot
+from toolsearch.search.index.snapshot import build_snapshot
+from toolsearch.text.embed.protocol import EncoderInfo
 
 DIM = 4
 WIDTH = 4

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from toolsearch.index.docset import DocSet
-from toolsearch.index.vectors import VectorHits, VectorIndex
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.vectors import VectorHits, VectorIndex
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from toolsearch.contract import ToolContract
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import RequestError, UnknownTool
-from toolsearch.query import Principal
+from toolsearch.contracts.change.records import Revision
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import RequestError, UnknownTool
+from toolsearch.model.request import Principal
+from toolsearch.search.visibility.rules import ADMIN_ROLE, RuleBook
 from toolsearch.store.revisions import MAKES_CURRENT, Action
-from toolsearch.versions.records import Revision
-from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
 
 pytestmark = pytest.mark.slow
 ADMIN = Principal(subject="root", roles=(ADMIN_ROLE,))

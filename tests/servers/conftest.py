@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from real_servers import real_config, require_servers, write_config
 
-from toolsearch.upstream import UpstreamServer, read_config
+from toolsearch.calls.upstream import UpstreamServer, read_config
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ pytest.importorskip("mcp")
 from real_servers import growing_config
 
 from toolsearch import Principal, RuleBook, ToolIndex
-from toolsearch.gateway import Call, CallResult, Gateway, GatewayLimits
-from toolsearch.importing import ServerSource, import_sources
-from toolsearch.upstream import UpstreamServer, read_config_data
+from toolsearch.calls.gateway import CallResult, Gateway, GatewayLimits, ToolCall
+from toolsearch.calls.importing import ServerSource, import_sources
+from toolsearch.calls.upstream import UpstreamServer, read_config_data
 
 pytestmark = [pytest.mark.extras, pytest.mark.slow]
 
@@ -45,11 +45,11 @@ def children() -> list[int]:
 
 
 async def call(gateway: Gateway, tool: str, write: bool = False, **arguments: Any) -> CallResult:
-    return await gateway.call(Call(name_or_ref=tool, arguments=arguments, write_allowed=write), principal=ANN)
+    return await gateway.call(ToolCall(name_or_ref=tool, arguments=arguments, write_allowed=write), principal=ANN)
 
 
 async def confirmed(gateway: Gateway, tool: str, **arguments: Any) -> CallResult:
-    asked = Call(name_or_ref=tool, arguments=arguments, write_allowed=True)
+    asked = ToolCall(name_or_ref=tool, arguments=arguments, write_allowed=True)
     refused = await gateway.call(asked, principal=ANN)
     assert refused.error is not None
     assert refused.error.code == "confirmation_needed"
@@ -99,7 +99,7 @@ def test_git_time_and_everything_at_the_same_time(real_servers: dict[str, Upstre
         assert clock.ok
         assert "21:00" in str(clock.data)
         assert sums.ok or code(sums) == "confirmation_needed"
-        slow = Call(
+        slow = ToolCall(
             name_or_ref="everything/trigger-long-running-operation",
             arguments={"duration": 1, "steps": 4},
             write_allowed=True,
@@ -162,7 +162,7 @@ def test_the_list_changes_mid_session() -> None:
 
 def test_cancelling_reaches_the_server_and_the_connection_lives_on(real_servers: dict[str, UpstreamServer]) -> None:
     async def scene(gateway: Gateway, index: ToolIndex) -> None:
-        slow = Call(
+        slow = ToolCall(
             name_or_ref="everything/trigger-long-running-operation",
             arguments={"duration": 60, "steps": 60},
             write_allowed=True,

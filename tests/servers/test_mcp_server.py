@@ -25,9 +25,9 @@ from mcp.client.stdio import StdioServerParameters
 from real_servers import SERVERS, growing_config, real_config, require_servers, write_config
 
 from toolsearch import RuleBook, ToolIndex
-from toolsearch.importing import import_sources, sources_from
+from toolsearch.calls.importing import import_sources, sources_from
 from toolsearch.serve.address import read_address
-from toolsearch.serve.mcp_words import DescribedTool, FoundTools
+from toolsearch.serve.mcp.definitions import DescribedTool, FoundTools
 
 pytestmark = [pytest.mark.extras, pytest.mark.slow]
 

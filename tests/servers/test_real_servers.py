@@ -23,12 +23,12 @@ from mcp import MCPError
 from real_servers import SERVERS, growing_config
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex
-from toolsearch.errors import UpstreamError
-from toolsearch.importing import ServerSource, import_readings, import_sources, sources_from
-from toolsearch.importing.following import Followed, follow_servers
-from toolsearch.upstream import UpstreamServer, read_config_data
-from toolsearch.upstream.connect import Connection, connect
-from toolsearch.upstream.listing import Listing, list_tools
+from toolsearch.calls.importing import ServerSource, import_readings, import_sources, sources_from
+from toolsearch.calls.importing.following import Followed, follow_servers
+from toolsearch.calls.upstream import UpstreamServer, read_config_data
+from toolsearch.calls.upstream.connect import Connection, connect
+from toolsearch.calls.upstream.listing import Listing, list_tools
+from toolsearch.model.errors import UpstreamError
 
 pytestmark = [pytest.mark.extras, pytest.mark.slow]
 

@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from surface_catalogue import ADMIN, CATALOGUE, GUEST, LOOPBACK, RULES, SUPPORT
 
 from toolsearch import ToolIndex
-from toolsearch.serve.http import create_app
+from toolsearch.serve.http.app import create_app
 from toolsearch.serve.keys import new_key
-from toolsearch.settings import Settings, load_settings
+from toolsearch.serve.settings import Settings, load_settings
 
 
 @pytest.fixture(autouse=True)

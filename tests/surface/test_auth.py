@@ -17,12 +17,12 @@ from starlette.testclient import TestClient
 from surface_catalogue import LOOPBACK, SUPPORT
 
 from toolsearch import Principal, ToolIndex
-from toolsearch.errors import AuthenticationError, PolicyError, RequestError
+from toolsearch.model.errors import AuthenticationError, PolicyError, RequestError
+from toolsearch.serve.access_tokens import TokenVerifier, principal_of
 from toolsearch.serve.auth import authenticator, is_loopback
-from toolsearch.serve.http import create_app
+from toolsearch.serve.http.app import create_app
 from toolsearch.serve.keys import new_key, read_keys
-from toolsearch.serve.tokens import TokenVerifier, principal_of
-from toolsearch.settings import JwtClaims, Settings, load_settings
+from toolsearch.serve.settings import JwtClaims, Settings, load_settings
 
 NOW = datetime(2026, 9, 17, tzinfo=UTC)
 SECRET = "a-shared-secret-of-more-than-32-bytes"

@@ -19,7 +19,7 @@ from toolsearch import Client, Outcome, PastRequest, RuleBook, SearchRequest, To
 from toolsearch.adapters.source import on_behalf_of
 from toolsearch.adapters.toolset import ToolSet
 from toolsearch.client import AsyncClient, asynchronous, synchronous
-from toolsearch.errors import (
+from toolsearch.model.errors import (
     AuthenticationError,
     PolicyError,
     RequestError,
@@ -29,7 +29,7 @@ from toolsearch.errors import (
     UnknownTool,
     UnknownTrace,
 )
-from toolsearch.query import DefinitionFormat
+from toolsearch.model.request import DefinitionFormat
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*anyio.*")
 REQUEST = SearchRequest(text="where is order ORD-20260917", session="talk-1")

@@ -15,9 +15,9 @@ from pydantic import BaseModel
 from surface_catalogue import CATALOGUE, RULES
 
 from toolsearch.cli.app import app, main
-from toolsearch.errors import ToolSearchError
-from toolsearch.serve.metrics import SidecarMetrics
-from toolsearch.settings import Settings
+from toolsearch.model.errors import ToolSearchError
+from toolsearch.serve.http.metrics import SidecarMetrics
+from toolsearch.serve.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = typer.main.get_command(app).commands
@@ -59,7 +59,7 @@ def test_every_endpoint_is_documented(open_app: FastAPI) -> None:
 
 def test_every_problem_is_documented() -> None:
     text = (DOCS / "http.md").read_text(encoding="utf-8")
-    sources = (Path(__file__).parents[2] / "toolsearch" / "serve").glob("*.py")
+    sources = (Path(__file__).parents[2] / "toolsearch" / "serve").rglob("*.py")
     codes = {code for source in sources for code in re.findall(r'code="([a-z_]+)"', source.read_text(encoding="utf-8"))}
     assert {"body_too_large", "overloaded", "internal"} <= codes
     for code in codes - {"http_error"}:
@@ -106,7 +106,7 @@ def test_console_outputs_are_true(
 
 
 def test_the_documented_settings_file_is_read(tmp_path: Path) -> None:
-    from toolsearch.settings import load_settings
+    from toolsearch.serve.settings import load_settings
 
     text = (DOCS / "configuration.md").read_text(encoding="utf-8")
     (tmp_path / "settings.toml").write_text(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0])

@@ -13,10 +13,10 @@ from surface_catalogue import CATALOGUE, LOOPBACK, RULES, SUPPORT
 from toolsearch import ToolIndex
 from toolsearch.cli.app import main
 from toolsearch.cli.remote import RemoteIndex
-from toolsearch.ingest import read_data
-from toolsearch.query import DefinitionFormat, Detail
-from toolsearch.serve.http import create_app
-from toolsearch.settings import load_settings
+from toolsearch.contracts.read import read_data
+from toolsearch.model.request import DefinitionFormat, Detail
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.settings import load_settings
 
 
 @pytest.fixture

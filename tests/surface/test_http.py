@@ -17,11 +17,11 @@ from starlette.testclient import TestClient
 from surface_catalogue import CATALOGUE, LOOPBACK, SUPPORT
 
 from toolsearch import SearchRequest, ToolIndex
-from toolsearch.errors import IndexMissing
-from toolsearch.serve.http import create_app
-from toolsearch.serve.limits import read_body, strict_json
-from toolsearch.serve.problems import HttpProblem
-from toolsearch.settings import load_settings
+from toolsearch.model.errors import IndexMissing
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.http.limits import read_body, strict_json
+from toolsearch.serve.http.problems import HttpProblem
+from toolsearch.serve.settings import load_settings
 
 JSON = {"Content-Type": "application/json"}
 

@@ -14,12 +14,12 @@ from starlette.testclient import TestClient
 from surface_catalogue import LOOPBACK, RULES
 
 from toolsearch import ToolIndex
+from toolsearch.calls.importing import DataSource, import_sources
 from toolsearch.cli.app import main
 from toolsearch.cli.remote_importing import RemoteImporting
-from toolsearch.errors import RequestError, UpstreamConfigError
-from toolsearch.importing import DataSource, import_sources
-from toolsearch.serve.http import create_app
-from toolsearch.settings import load_settings
+from toolsearch.model.errors import RequestError, UpstreamConfigError
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.settings import load_settings
 
 TOOLS = [{"name": "now", "description": "Tell the time.", "inputSchema": {"type": "object"}}]
 
@@ -152,8 +152,8 @@ def test_a_client_hands_over_what_it_read(client: TestClient) -> None:
             assert answer.status_code == 200, answer.text
             return answer.content
 
-    from toolsearch.importing import Reading
-    from toolsearch.ingest import read_data
+    from toolsearch.calls.importing import Reading
+    from toolsearch.contracts.read import read_data
 
     contracts = read_data(TOOLS, server="clock").contracts
     report = Remote().import_readings(

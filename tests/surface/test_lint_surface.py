@@ -12,10 +12,10 @@ from surface_catalogue import ADMIN, CATALOGUE, GUEST, LOOPBACK, RULES, SUPPORT
 from toolsearch import ToolIndex
 from toolsearch.cli.app import main
 from toolsearch.cli.remote_lint import RemoteLint
-from toolsearch.lint.check import LintOptions
-from toolsearch.lint.finding import Severity
-from toolsearch.serve.http import create_app
-from toolsearch.settings import load_settings
+from toolsearch.contracts.lint.check import LintOptions
+from toolsearch.contracts.lint.finding import Severity
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.settings import load_settings
 
 
 class Behind(RemoteLint):

@@ -28,19 +28,19 @@ from mcp_types import ElicitResult, Tool, ToolAnnotations
 from surface_catalogue import CATALOGUE, GUEST, RULES, SUPPORT
 
 from toolsearch import Principal, RuleBook, ToolContract, ToolIndex
+from toolsearch.calls.gateway.gateway import Gateway
+from toolsearch.calls.importing import import_readings
+from toolsearch.calls.importing.reading import reading_of
+from toolsearch.calls.upstream import UpstreamServer
+from toolsearch.calls.upstream.connect import Connection, connect_to
+from toolsearch.calls.upstream.listing import list_tools
 from toolsearch.cli.app import main
-from toolsearch.contract import Approval
-from toolsearch.gateway.gateway import Gateway
-from toolsearch.importing import import_readings
-from toolsearch.importing.reading import reading_of
-from toolsearch.serve.http import create_app
-from toolsearch.serve.mcp import listed_tools, make_server
-from toolsearch.serve.mcp_desk import Caller, Verb
-from toolsearch.serve.mcp_words import DescribedTool, FoundTools
-from toolsearch.settings import Settings, load_settings
-from toolsearch.upstream import UpstreamServer
-from toolsearch.upstream.connect import Connection, connect_to
-from toolsearch.upstream.listing import list_tools
+from toolsearch.model.contract import Approval
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.mcp.definitions import DescribedTool, FoundTools
+from toolsearch.serve.mcp.server import listed_tools, make_server
+from toolsearch.serve.mcp.verbs import Caller, Verb
+from toolsearch.serve.settings import Settings, load_settings
 
 pytestmark = pytest.mark.extras
 

@@ -12,9 +12,9 @@ from surface_catalogue import CATALOGUE, RULES
 from toolsearch import PastRequest, ToolIndex
 from toolsearch.cli.app import main
 from toolsearch.cli.remote_models import RemoteModels
-from toolsearch.embed.hashed import HashedEncoder
-from toolsearch.errors import RequestError
-from toolsearch.models import LearntModel
+from toolsearch.engine.models import LearntModel
+from toolsearch.model.errors import RequestError
+from toolsearch.text.embed.hashed import HashedEncoder
 
 
 def weighed(**changed: object) -> LearntModel:

@@ -11,9 +11,9 @@ from surface_catalogue import ADMIN, CATALOGUE, LOOPBACK, RULES, SUPPORT
 
 from toolsearch import SearchRequest, ToolIndex
 from toolsearch.cli.app import main
-from toolsearch.preparation import PrepareRequest
-from toolsearch.serve.http import create_app
-from toolsearch.settings import load_settings
+from toolsearch.model.prepared import PrepareRequest
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.settings import load_settings
 
 LOCAL = SUPPORT.model_copy(update={"roles": (*SUPPORT.roles, *ADMIN.roles)})
 REQUESTS = [

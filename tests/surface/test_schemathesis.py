@@ -21,8 +21,8 @@ from schemathesis.specs.openapi.checks import (
 from surface_catalogue import CATALOGUE, LOOPBACK, RULES, SUPPORT
 
 from toolsearch import ToolIndex
-from toolsearch.serve.http import create_app
-from toolsearch.settings import load_settings
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.settings import load_settings
 
 pytestmark = [
     pytest.mark.slow,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolsearch.contract import ToolContract
+from toolsearch.model.contract import ToolContract
 
 Catalogue = list[ToolContract]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.measures.ablation import Ablation, Cell, ablate_cases, ablate_folder, standings
+from benchmarks.measures.ablation_report import ablation_markdown, ablation_result
+from benchmarks.measures.variants import Variant, variants
 from toolsearch import Principal, RuleBook, SearchRequest, ToolContract, ToolIndex
-from toolsearch.config import PROFILES
-from toolsearch.eval.ablation import Ablation, Cell, ablate_cases, ablate_folder, standings
-from toolsearch.eval.ablation_report import ablation_markdown, ablation_result
 from toolsearch.eval.cases import load_cases
 from toolsearch.eval.rates import Difference
 from toolsearch.eval.scenes import Scene
-from toolsearch.eval.variants import Variant, variants
-from toolsearch.query import SIGNAL_NAMES, Mode
+from toolsearch.model.limits import PROFILES
+from toolsearch.model.request import SIGNAL_NAMES, Mode
 
 WHO = Principal(subject="w")
 BY_NAME = {variant.name: variant for variant in variants()}

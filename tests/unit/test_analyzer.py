@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolsearch.analysis.analyzer import analyze, fold, han_share, stem
-from toolsearch.analysis.identifiers import identifier_words, singular, split_humps
-from toolsearch.analysis.stopwords import ENGLISH
+from toolsearch.text.analysis.analyzer import analyze, fold, han_share, stem
+from toolsearch.text.analysis.identifiers import identifier_words, singular, split_humps
+from toolsearch.text.analysis.stopwords import ENGLISH
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
 

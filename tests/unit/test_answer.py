@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from toolsearch.config import SearchLimits
-from toolsearch.contract import ToolContract
-from toolsearch.engine import ToolIndex
-from toolsearch.explain import ReasonCode
-from toolsearch.export import definition_tokens, json_tokens
-from toolsearch.query import DefinitionFormat, Detail, Principal, SearchRequest
-from toolsearch.result import CandidateSet, OutcomeKind
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.contracts.export import definition_tokens, json_tokens
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.answer import CandidateSet, OutcomeKind
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.limits import SearchLimits
+from toolsearch.model.reasons import ReasonCode
+from toolsearch.model.request import DefinitionFormat, Detail, Principal, SearchRequest
+from toolsearch.search.visibility.rules import RuleBook
 
 ANN = Principal(subject="ann", scopes=("orders.read",))
 LOW = SearchLimits(relevance_floor=0.01, words_floor=0.01)

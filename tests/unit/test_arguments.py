@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch import ToolContract
-from toolsearch.arguments.check import check_arguments
-from toolsearch.arguments.problem import Layer
-from toolsearch.arguments.rules import approval_needed, read_rule, unread_rules
+from toolsearch.model.argument_problem import Layer
+from toolsearch.search.inputs.check import check_arguments
+from toolsearch.search.inputs.rules import approval_needed, read_rule, unread_rules
 
 BARS = {
     "symbol": {"type": "string", "pattern": r"^[0-9]{6}\.(SH|SZ)$", "examples": ["600519.SH"]},

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from toolsearch.embed.hashed import HashedEncoder
-from toolsearch.errors import DataError
 from toolsearch.eval.bench import SharedDocumentVectors, bench_dataset
 from toolsearch.eval.results import read_result
 from toolsearch.eval.run import read_trec_run
+from toolsearch.model.errors import DataError
+from toolsearch.text.embed.hashed import HashedEncoder
 
 TOOLS = {
     "shop::get order": "Look up one order by its number and show its delivery status.",

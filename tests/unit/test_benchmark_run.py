@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import run
 from benchmarks.instruments import INSTRUMENTS, Instrument, run_instrument
-from toolsearch.errors import DataError
-from toolsearch.eval.readme_table import BEGIN, END
+from benchmarks.report.readme_table import BEGIN, END
+from toolsearch.model.errors import DataError
 
 SUITES = """\
 suites:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from toolsearch.explain import ReasonCode
-from toolsearch.rank.boundary import FULL_LEAD, Boundary, boundary, word_share
+from toolsearch.model.reasons import ReasonCode
+from toolsearch.search.rank.boundary import FULL_LEAD, Boundary, boundary, word_share
 
 IDF = {"delayed": 1.0, "price": 1.0, "live": 2.0}
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolsearch.embed.bundled import DATA, HEAD, MANIFEST, MAX_THREADS, TOKENIZER, WEIGHTS, BundledEncoder
-from toolsearch.embed.cached import CachedQueries
-from toolsearch.embed.protocol import encode_request
-from toolsearch.errors import EncoderMismatch, IndexStateError
-from toolsearch.index.tokens import TokenIndex
+from toolsearch.model.errors import EncoderMismatch, IndexStateError
+from toolsearch.search.index.token_vectors import TokenIndex
+from toolsearch.text.embed.bundled import DATA, HEAD, MANIFEST, MAX_THREADS, TOKENIZER, WEIGHTS, BundledEncoder
+from toolsearch.text.embed.cached import CachedQueries
+from toolsearch.text.embed.protocol import encode_request
 
 TEXTS = (
     "Where is order A1024?",

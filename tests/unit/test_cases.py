@@ -9,14 +9,11 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from toolsearch.contract import SideEffect
-from toolsearch.errors import DataError
 from toolsearch.eval.baseline import changes, read_baseline
 from toolsearch.eval.cases import Case, load_cases
 from toolsearch.eval.judge import CaseResult, Verdict, judge, names, run_cases, shortfalls, tallies
 from toolsearch.eval.junit import junit_xml, results_text
-from toolsearch.explain import Reason, ReasonCode
-from toolsearch.result import (
+from toolsearch.model.answer import (
     Alternative,
     AlwaysOn,
     Candidate,
@@ -29,6 +26,9 @@ from toolsearch.result import (
     TokenMetrics,
     Withheld,
 )
+from toolsearch.model.contract import SideEffect
+from toolsearch.model.errors import DataError
+from toolsearch.model.reasons import Reason, ReasonCode
 
 WHY = Reason(code=ReasonCode.PRECONDITION, text="needs the order first")
 

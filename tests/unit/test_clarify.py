@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.config import SearchLimits
-from toolsearch.contract import ToolContract
-from toolsearch.engine import ToolIndex
-from toolsearch.query import Mode, Principal, SearchRequest
-from toolsearch.rank.ties import domain_of, tied_domains, which_domain
-from toolsearch.result import CandidateSet, Clarify, OutcomeKind
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.answer import CandidateSet, Clarify, OutcomeKind
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.limits import SearchLimits
+from toolsearch.model.request import Mode, Principal, SearchRequest
+from toolsearch.search.rank.ties import domain_of, tied_domains, which_domain
+from toolsearch.search.visibility.rules import RuleBook
 
 ANN = Principal(subject="ann")
 BOSS = Principal(subject="boss", scopes=("secret",))

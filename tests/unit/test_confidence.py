@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch import PastRequest, Principal, SearchRequest, ToolContract, ToolIndex
-from toolsearch.config import SearchLimits
-from toolsearch.rank.confidence import ENOUGH, OFFSET, SAID, Signs, no_tool_requests
-from toolsearch.result import OutcomeKind
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.model.answer import OutcomeKind
+from toolsearch.model.limits import SearchLimits
+from toolsearch.search.rank.confidence import ENOUGH, OFFSET, SAID, Signs, no_tool_requests
+from toolsearch.search.visibility.rules import RuleBook
 
 ANYONE = Principal(subject="u")
 UNIT = st.floats(0, 1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolsearch.contract import Capability, Identity, ToolContract
-from toolsearch.visibility.rules import Rule, RuleBook, RuleEffect
+from toolsearch.model.contract import Capability, Identity, ToolContract
+from toolsearch.search.visibility.rules import Rule, RuleBook, RuleEffect
 
 
 def test_a_changed_contract_has_a_fingerprint_of_its_own() -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from toolsearch import Principal, RuleBook, ToolContract, ToolIndex
-from toolsearch.embed.cross_encoder import CrossEncoderReranker, squashed
-from toolsearch.embed.onnx import minilm
-from toolsearch.embed.reranking import load_reranker
-from toolsearch.errors import IndexStateError, MissingExtraError, RequestError
-from toolsearch.settings import load_settings
+from toolsearch.model.errors import IndexStateError, MissingExtraError, RequestError
+from toolsearch.serve.settings import load_settings
+from toolsearch.text.embed.cross_encoder import CrossEncoderReranker, squashed
+from toolsearch.text.embed.onnx import minilm
+from toolsearch.text.embed.reranking import load_reranker
 
 REQUEST = "Where is order A1024?"
 TEXTS = (
@@ -66,7 +66,7 @@ def test_a_server_without_its_reranker_stops(tmp_path: Path, monkeypatch: pytest
 
 def test_naming_a_reranker_imports_no_model_library() -> None:
     code = (
-        "import sys; from toolsearch.embed.reranking import load_reranker; load_reranker('st:some/model')\n"
+        "import sys; from toolsearch.text.embed.reranking import load_reranker; load_reranker('st:some/model')\n"
         "sys.exit(', '.join({'torch', 'sentence_transformers', 'transformers'} & set(sys.modules)) or 0)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -17,16 +17,16 @@ ORDERLESS = {"sorted", "any", "all", "len", "min", "max", "sum", "set", "frozens
 
 HARMLESS = {
     ("cli/render_versions.py", "refs"): "joined only where it has one member",
-    ("contract.py", "copied.__dict__.keys() - type(self).model_fields.keys()"): "deletes each",
-    ("ingest/openapi_security.py", "rests"): "a union of all",
-    ("lint/confusable.py", "names"): "asked by any()",
+    ("model/contract.py", "copied.__dict__.keys() - type(self).model_fields.keys()"): "deletes each",
+    ("contracts/read/openapi_security.py", "rests"): "a union of all",
+    ("contracts/lint/confusable.py", "names"): "asked by any()",
 }
 
 EXPORTS = """
 import json
-from toolsearch.export import export
-from toolsearch.export.shapes import STRICT_FORMATS
-from toolsearch.contract import ToolContract
+from toolsearch.contracts.export import export
+from toolsearch.contracts.export.shapes import STRICT_FORMATS
+from toolsearch.model.contract import ToolContract
 number = {"type": "number", "minimum": 1, "maximum": 9, "multipleOf": 2, "exclusiveMinimum": 0, "exclusiveMaximum": 10}
 text = {"type": "string", "pattern": "^a+$", "minLength": 1, "maxLength": 5, "format": "date"}
 rows = {"type": "array", "items": number, "minItems": 1, "maxItems": 4}

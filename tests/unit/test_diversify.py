@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.rank.diversify import COVER_BONUS, Folded, Likeness, diversify, in_covering_order, jaccard
-from toolsearch.rank.readiness import Readiness
-from toolsearch.rank.rerank import Evidence, Scored
+from toolsearch.search.inputs.readiness import Readiness
+from toolsearch.search.rank.diversify import COVER_BONUS, Folded, Likeness, diversify, in_covering_order, jaccard
+from toolsearch.search.rank.rerank import Evidence, Scored
 
 
 def scored(doc_id: int, value: float, *, clauses: tuple[int, ...] = (), relevance: float | None = None) -> Scored:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolsearch.config import Bm25Parameters
-from toolsearch.contract import ToolContract
-from toolsearch.index.document import FIELD_NAMES, MAX_PARAMETER_TEXT, VIEW_WEIGHTS, parameter_names, tool_document
+from toolsearch.contracts.enrich.parameters import parameter_names
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.search.index.document import (
+    FIELD_NAMES,
+    MAX_PARAMETER_TEXT,
+    VIEW_WEIGHTS,
+    tool_document,
+)
 
 
 def contract(**sections: Any) -> ToolContract:

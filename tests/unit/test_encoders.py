@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.embed.cached import CachedQueries, embed_documents_cached, text_key
-from toolsearch.embed.catalog import ENCODER_NAMES, load_encoder
-from toolsearch.embed.hashed import HashedEncoder
-from toolsearch.embed.onnx import MINILM_INFO, OnnxEncoder, minilm
-from toolsearch.embed.protocol import Encoder, EncoderInfo
-from toolsearch.errors import EncoderMismatch, IndexStateError, MissingExtraError, RequestError
+from toolsearch.model.errors import EncoderMismatch, IndexStateError, MissingExtraError, RequestError
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.text.embed.cached import CachedQueries, embed_documents_cached, text_key
+from toolsearch.text.embed.catalog import ENCODER_NAMES, load_encoder
+from toolsearch.text.embed.hashed import HashedEncoder
+from toolsearch.text.embed.onnx import MINILM_INFO, OnnxEncoder, minilm
+from toolsearch.text.embed.protocol import Encoder, EncoderInfo
 
 TEXTS = (
     "Where is order A1024?",
@@ -132,7 +132,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 
 def test_hashed_vectors_are_the_same_in_every_process() -> None:
     code = (
-        "from toolsearch.embed.hashed import HashedEncoder\n"
+        "from toolsearch.text.embed.hashed import HashedEncoder\n"
         "print(HashedEncoder().encode_documents(['getOrder status', '查询订单']).tobytes().hex())"
     )
     outputs = {
@@ -176,9 +176,10 @@ def test_without_the_extra_the_message_is_the_pip_command(monkeypatch: pytest.Mo
 
 def test_imports_and_names_load_no_model_library() -> None:
     code = (
-        "import sys, toolsearch.embed, toolsearch.embed.catalog, toolsearch.embed.cached, toolsearch.embed.onnx\n"
-        "import toolsearch.embed.sentence_transformers\n"
-        "toolsearch.embed.catalog.load_encoder('minilm').info\n"
+        "import sys, toolsearch.text.embed, toolsearch.text.embed.catalog\n"
+        "import toolsearch.text.embed.cached, toolsearch.text.embed.onnx\n"
+        "import toolsearch.text.embed.sentence_transformers\n"
+        "toolsearch.text.embed.catalog.load_encoder('minilm').info\n"
         "heavy = {'onnxruntime', 'tokenizers', 'torch', 'sentence_transformers', 'transformers', 'faiss'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toolsearch.contract import ToolContract
-from toolsearch.embed.hashed import HashedEncoder
-from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import (
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.answer import CandidateSet
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import (
     ContractError,
     EncoderMismatch,
     IndexLocked,
@@ -25,10 +24,11 @@ from toolsearch.errors import (
     UnknownTool,
     UnknownTrace,
 )
-from toolsearch.explain import ReasonCode
-from toolsearch.query import Mode, Outcome, Principal, SearchRequest
-from toolsearch.result import CandidateSet
-from toolsearch.visibility.rules import ADMIN_ROLE, Rule, RuleBook, RuleEffect, ToolScope
+from toolsearch.model.reasons import ReasonCode
+from toolsearch.model.request import Mode, Outcome, Principal, SearchRequest
+from toolsearch.search.visibility.rules import ADMIN_ROLE, Rule, RuleBook, RuleEffect, ToolScope
+from toolsearch.text.embed.hashed import HashedEncoder
+from toolsearch.text.embed.protocol import EncoderInfo
 
 ANN, BOB = Principal(subject="ann", tenant="acme"), Principal(subject="bob", tenant="acme")
 ADMIN = Principal(subject="root", roles=(ADMIN_ROLE,))

@@ -6,15 +6,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from toolsearch.contract import ToolRef
-from toolsearch.embed.cached import text_key
-from toolsearch.index.docset import DocSet
-from toolsearch.index.experience import Experience, PastHits, Shelf, source_number
-from toolsearch.memory import experience_row
-from toolsearch.rank.experience import SOURCES, experience_of, lifted, number_documents
+from toolsearch.engine.experience import experience_row
+from toolsearch.model.contract import ToolRef
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.experience import Experience, PastHits, PastVectors, source_number
+from toolsearch.search.rank.experience import SOURCES, experience_of, lifted, number_documents
 from toolsearch.store.experience import ExperienceKey
 from toolsearch.store.ledger import ExperienceBounds, Ledger, _level
 from toolsearch.store.registry import Registry
+from toolsearch.text.embed.cached import text_key
 
 NOW = datetime(2026, 9, 17, 10, 0, tzinfo=UTC)
 DIM = 8
@@ -148,7 +148,7 @@ def shelf_rows(shelf):
 @pytest.mark.parametrize("seed", range(5))
 def test_many_small_changes_are_one_large_change(seed):
     random = np.random.default_rng(seed)
-    vectors, one = {}, Shelf({}, ())
+    vectors, one = {}, PastVectors({}, ())
     live = {}
     for step in range(40):
         put = []
@@ -165,14 +165,14 @@ def test_many_small_changes_are_one_large_change(seed):
         assert set(shelf_rows(one)) == set(live)
         sizes = [segment.live for segment in one.segments]
         assert all(large >= 2 * small for large, small in pairwise(sizes))
-    at_once = Shelf({}, ()).changed(list(live.values()), [], vectors=vectors, dim=DIM)
+    at_once = PastVectors({}, ()).changed(list(live.values()), [], vectors=vectors, dim=DIM)
     assert shelf_rows(one) == shelf_rows(at_once)
 
 
 def test_a_shelf_finds_what_is_near_among_the_given_tools_only():
     rows = [past("x"), past("y"), past("x", tool="b")]
     vectors = {text_key("x"): vector(1), text_key("y"): vector(0, 1)}
-    shelf = Shelf({}, ()).changed(rows, [], vectors=vectors, dim=DIM)
+    shelf = PastVectors({}, ()).changed(rows, [], vectors=vectors, dim=DIM)
     only = DocSet.of([shelf.numbers[ToolRef("s", "a", 1)]], n_docs=2)
     hits = shelf.near(vector(1, 0.5), tools=only, least=0.6)
     assert hits.tools.tolist() == [shelf.numbers[ToolRef("s", "a", 1)]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolsearch.explain import counted
+from toolsearch.model.reasons import counted
 
 
 @pytest.mark.parametrize(("count", "said"), [(0, "0 tools"), (1, "1 tool"), (2, "2 tools"), (21, "21 tools")])

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.export import api_names, definition, definition_tokens, estimate_tokens, refs_by_api_name
-from toolsearch.ingest import read_data
-from toolsearch.query import DefinitionFormat, Detail
+from toolsearch.contracts.export import api_names, definition, definition_tokens, estimate_tokens, refs_by_api_name
+from toolsearch.contracts.read import read_data
+from toolsearch.model.contract import ToolContract, ToolRef
+from toolsearch.model.request import DefinitionFormat, Detail
 
 REFUND = ToolContract.model_validate(
     {

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from toolsearch.contract import ToolContract
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import RequestError, UnknownTool
-from toolsearch.export import ExportedTools, LossKind, api_names, export
-from toolsearch.export.anthropic import tool_reference, tool_search_result
-from toolsearch.export.carried import Carriage, carriage, contract_fields
-from toolsearch.export.description import describe, statements
-from toolsearch.export.openai import tool_search_output
-from toolsearch.query import DefinitionFormat, Detail, Principal
-from toolsearch.visibility.rules import PrincipalScope, Rule, RuleBook, RuleEffect, ToolScope
+from toolsearch.contracts.export import ExportedTools, LossKind, api_names, export
+from toolsearch.contracts.export.anthropic import tool_reference, tool_search_result
+from toolsearch.contracts.export.carried import Carriage, carriage, contract_fields
+from toolsearch.contracts.export.description import describe, statements
+from toolsearch.contracts.export.openai import tool_search_output
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import RequestError, UnknownTool
+from toolsearch.model.request import DefinitionFormat, Detail, Principal
+from toolsearch.search.visibility.rules import PrincipalScope, Rule, RuleBook, RuleEffect, ToolScope
 
 F = DefinitionFormat
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from toolsearch.contract import ToolContract
-from toolsearch.export import Exported, api_names, export
-from toolsearch.export.anthropic import tool_reference, tool_search_result
-from toolsearch.export.limits import ANTHROPIC_STRICT, LIMITS
-from toolsearch.export.openai import by_namespace, tool_search_output
-from toolsearch.ingest import load_contracts, read_path
-from toolsearch.query import DefinitionFormat
+from toolsearch.contracts.export import Exported, api_names, export
+from toolsearch.contracts.export.anthropic import tool_reference, tool_search_result
+from toolsearch.contracts.export.limits import ANTHROPIC_STRICT, LIMITS
+from toolsearch.contracts.export.openai import by_namespace, tool_search_output
+from toolsearch.contracts.read import load_contracts, read_path
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.request import DefinitionFormat
 
 openai = pytest.importorskip("openai")
 anthropic = pytest.importorskip("anthropic")

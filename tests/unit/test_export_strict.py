@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from toolsearch.contract import ToolContract
-from toolsearch.export import export
-from toolsearch.export.arguments import without_nulls
-from toolsearch.export.limits import ANTHROPIC_STRICT, OPENAI_STRICT, StrictSubset, plain_pattern
-from toolsearch.export.losses import LossKind
-from toolsearch.export.shapes import STRICT_FORMATS
-from toolsearch.export.strict import StrictSchema, strict_schema
-from toolsearch.query import DefinitionFormat
+from toolsearch.contracts.export import export
+from toolsearch.contracts.export.arguments import without_nulls
+from toolsearch.contracts.export.limits import ANTHROPIC_STRICT, OPENAI_STRICT, StrictSubset, plain_pattern
+from toolsearch.contracts.export.losses import LossKind
+from toolsearch.contracts.export.shapes import STRICT_FORMATS
+from toolsearch.contracts.export.strict import StrictSchema, strict_schema
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.request import DefinitionFormat
 
 
 def obj(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from toolsearch.config import SearchLimits
-from toolsearch.contract import ToolContract
-from toolsearch.explain import ReasonCode
-from toolsearch.index.catalog import Catalog
-from toolsearch.index.columns import Columns, build_columns
-from toolsearch.rank.diversify import Folded
-from toolsearch.rank.expose import CLEAR_SHARE, LEAST, Exposed, expose, situation_size
-from toolsearch.rank.readiness import Missing, Readiness
-from toolsearch.rank.rerank import Evidence, Scored
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.limits import SearchLimits
+from toolsearch.model.reasons import ReasonCode
+from toolsearch.search.index.catalog import Catalog
+from toolsearch.search.index.columns import Columns, build_columns
+from toolsearch.search.inputs.readiness import Missing, Readiness
+from toolsearch.search.rank.diversify import Folded
+from toolsearch.search.rank.expose import CLEAR_SHARE, LEAST, Exposed, expose, situation_size
+from toolsearch.search.rank.rerank import Evidence, Scored
 
 LIMITS = SearchLimits()
 

@@ -10,11 +10,11 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-import toolsearch.live
+import toolsearch.engine.writer
 from toolsearch import Principal, RuleBook, ToolIndex
 from toolsearch.cli.app import app
-from toolsearch.contract import ToolContract
-from toolsearch.errors import IndexNotWritable, IndexStateError
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import IndexNotWritable, IndexStateError
 from toolsearch.store.database import Database
 
 ANYONE = Principal(subject="anyone")
@@ -42,7 +42,7 @@ def test_an_accepted_change_is_not_reported_as_failed(
 ) -> None:
     with ToolIndex.open(folder) as index:
         with monkeypatch.context() as full, caplog.at_level(logging.WARNING):
-            full.setattr(toolsearch.live, "write_snapshot", refuse)
+            full.setattr(toolsearch.engine.writer, "write_snapshot", refuse)
             assert index.add([tool("tide")]).added == ("sky/tide@1",)
         assert "snapshot is not" in caplog.text
         assert {each.ref for each in index.tools(principal=ANYONE)} == {"sky/tide@1", "sky/weather@1"}
@@ -51,7 +51,7 @@ def test_an_accepted_change_is_not_reported_as_failed(
 
 
 def test_a_rebuild_that_was_asked_for_says_that_it_failed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toolsearch.live, "write_snapshot", refuse)
+    monkeypatch.setattr(toolsearch.engine.writer, "write_snapshot", refuse)
     with pytest.raises(IndexNotWritable):
         ToolIndex.open(folder, rebuild=True)
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 pytest.importorskip("jsonschema")
 
-from toolsearch.arguments.structure import check_structure, fits
-from toolsearch.contract import ToolContract
-from toolsearch.gateway.check import check
-from toolsearch.gateway.forms import Unclear, as_date, as_date_time, as_number, converted, measured
-from toolsearch.gateway.repair import mend
+from toolsearch.calls.gateway.check import check
+from toolsearch.calls.gateway.forms import Unclear, as_date, as_date_time, as_number, converted, measured
+from toolsearch.calls.gateway.repair import mend
+from toolsearch.model.contract import ToolContract
+from toolsearch.search.inputs.structure import check_structure, fits
 
 NOW = datetime(2026, 7, 27, 12, tzinfo=UTC)
 

@@ -22,13 +22,13 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 from pydantic import Field
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex
-from toolsearch.contract import ToolContract
-from toolsearch.errors import RequestError, UpstreamError
-from toolsearch.gateway import Call, CallResult, Gateway, GatewayLimits
-from toolsearch.gateway.writes import WritesInMemory
-from toolsearch.importing import ServerSource, import_sources
-from toolsearch.upstream import UpstreamServer
-from toolsearch.upstream.connect import Connection, connect_to
+from toolsearch.calls.gateway import CallResult, Gateway, GatewayLimits, ToolCall
+from toolsearch.calls.gateway.writes import WritesInMemory
+from toolsearch.calls.importing import ServerSource, import_sources
+from toolsearch.calls.upstream import UpstreamServer
+from toolsearch.calls.upstream.connect import Connection, connect_to
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import RequestError, UpstreamError
 
 pytestmark = pytest.mark.extras
 
@@ -165,7 +165,7 @@ def play(index: ToolIndex, shop: Shop, scene: Scene, *, limits: GatewayLimits | 
 
 
 def once(index: ToolIndex, shop: Shop, name: str, arguments: dict[str, Any] | None = None, **call: Any) -> CallResult:
-    asked = Call(name_or_ref=name, arguments=arguments or {}, **call)
+    asked = ToolCall(name_or_ref=name, arguments=arguments or {}, **call)
     result = play(index, shop, lambda gateway: gateway.call(asked, principal=ANN))
     assert isinstance(result, CallResult)
     return result
@@ -173,7 +173,7 @@ def once(index: ToolIndex, shop: Shop, name: str, arguments: dict[str, Any] | No
 
 async def confirmed(gateway: Gateway, name: str, arguments: dict[str, Any], **call: Any) -> CallResult:
     """Call a write, and again with the confirmation it asks for."""
-    asked = Call(name_or_ref=name, arguments=arguments, write_allowed=True, **call)
+    asked = ToolCall(name_or_ref=name, arguments=arguments, write_allowed=True, **call)
     refused = await gateway.call(asked, principal=ANN)
     assert refused.error is not None
     assert refused.error.code == "confirmation_needed"
@@ -296,7 +296,7 @@ def test_injected_words_are_flagged_and_stay_data(index: ToolIndex, shop: Shop) 
 
 def test_a_long_list_is_cut_between_items_and_fetched_in_parts(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> list[dict[str, int]]:
-        asked = Call(name_or_ref="list_orders", arguments={"count": 400}, result_tokens=200)
+        asked = ToolCall(name_or_ref="list_orders", arguments={"count": 400}, result_tokens=200)
         result = await gateway.call(asked, principal=ANN)
         assert result.meta.truncated
         assert result.meta.status.data == "truncated"
@@ -318,7 +318,7 @@ def test_a_long_list_is_cut_between_items_and_fetched_in_parts(index: ToolIndex,
 def test_a_long_text_is_cut_and_fetched_in_parts(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> str:
         result = await gateway.call(
-            Call(name_or_ref="get_text", arguments={"text": "中a", "times": 500}, result_tokens=100), principal=ANN
+            ToolCall(name_or_ref="get_text", arguments={"text": "中a", "times": 500}, result_tokens=100), principal=ANN
         )
         text = result.data
         while result.meta.cursor:
@@ -340,7 +340,7 @@ def test_a_long_text_is_cut_and_fetched_in_parts(index: ToolIndex, shop: Shop) -
 def test_what_has_no_place_to_cut_comes_as_the_text_of_its_json(index: ToolIndex, shop: Shop, whole: Any) -> None:
     async def scene(gateway: Gateway) -> str:
         shop.answer = whole
-        asked = Call(name_or_ref="get_state", arguments={"answer": "x"}, result_tokens=100)
+        asked = ToolCall(name_or_ref="get_state", arguments={"answer": "x"}, result_tokens=100)
         result = await gateway.call(asked, principal=ANN)
         text = result.data
         while result.meta.cursor:
@@ -353,7 +353,7 @@ def test_what_has_no_place_to_cut_comes_as_the_text_of_its_json(index: ToolIndex
 
 def test_pictures_stay_out_until_they_are_asked_for(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> None:
-        result = await gateway.call(Call(name_or_ref="get_picture"), principal=ANN)
+        result = await gateway.call(ToolCall(name_or_ref="get_picture"), principal=ANN)
         assert result.data[1]["omitted_bytes"] == 3000
         assert "data" not in result.data[1]
         assert gateway.whole(result.meta.resource, principal=ANN)[1]["data"] == "AAAA" * 1000
@@ -366,15 +366,17 @@ def test_what_is_kept_is_bounded(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> None:
         cursors = []
         for _ in range(4):
-            asked = Call(name_or_ref="get_text", arguments={"text": "x", "times": 4000}, result_tokens=16)
+            asked = ToolCall(name_or_ref="get_text", arguments={"text": "x", "times": 4000}, result_tokens=16)
             cursors.append((await gateway.call(asked, principal=ANN)).meta.cursor)
         found = [(await gateway.more(cursor, principal=ANN)).ok for cursor in cursors]
         assert found == [False, False, True, True]
         large = await gateway.call(
-            Call(name_or_ref="get_text", arguments={"text": "x", "times": 11_000}, result_tokens=16), principal=ANN
+            ToolCall(name_or_ref="get_text", arguments={"text": "x", "times": 11_000}, result_tokens=16), principal=ANN
         )
         assert (large.meta.truncated, large.meta.cursor) == (True, None)
-        huge = await gateway.call(Call(name_or_ref="get_text", arguments={"text": "x", "times": 30_000}), principal=ANN)
+        huge = await gateway.call(
+            ToolCall(name_or_ref="get_text", arguments={"text": "x", "times": 30_000}), principal=ANN
+        )
         assert code(huge) == "result_too_large"
 
     # A text comes twice: as content and as structured content.
@@ -388,7 +390,7 @@ def test_a_write_needs_the_other_door_and_evidence(index: ToolIndex, shop: Shop)
     arguments = {"order_id": "7", "note_text": "hi"}
 
     async def scene(gateway: Gateway) -> None:
-        refused = await gateway.call(Call(name_or_ref="update_note", arguments=arguments), principal=ANN)
+        refused = await gateway.call(ToolCall(name_or_ref="update_note", arguments=arguments), principal=ANN)
         assert (code(refused), refused.meta.status.side_effect) == ("write_refused", "not_started")
         result = await confirmed(gateway, "update_note", arguments)
         assert result.ok
@@ -401,7 +403,7 @@ def test_a_write_needs_the_other_door_and_evidence(index: ToolIndex, shop: Shop)
 def test_evidence_fits_one_call_of_one_principal_for_a_while(index: ToolIndex, shop: Shop) -> None:
     now = datetime(2026, 7, 27, tzinfo=UTC)
     arguments = {"order_id": "7", "note_text": "hi"}
-    asked = Call(name_or_ref="update_note", arguments=arguments, write_allowed=True)
+    asked = ToolCall(name_or_ref="update_note", arguments=arguments, write_allowed=True)
 
     async def scene(gateway: Gateway) -> None:
         nonlocal now
@@ -423,7 +425,7 @@ def test_evidence_fits_one_call_of_one_principal_for_a_while(index: ToolIndex, s
 
 def test_approval_is_a_persons(index: ToolIndex, shop: Shop) -> None:
     changed(index, "update_note", execution={"approval": {"required_when": "order_id == 7"}})
-    asked = Call(name_or_ref="update_note", arguments={"order_id": "7", "note_text": "hi"}, write_allowed=True)
+    asked = ToolCall(name_or_ref="update_note", arguments={"order_id": "7", "note_text": "hi"}, write_allowed=True)
 
     async def scene(gateway: Gateway) -> None:
         refused = await gateway.call(asked, principal=ANN)
@@ -442,7 +444,7 @@ def test_approval_is_a_persons(index: ToolIndex, shop: Shop) -> None:
 
 
 def test_the_same_confirmation_writes_once(index: ToolIndex, shop: Shop) -> None:
-    asked = Call(name_or_ref="update_note", arguments={"order_id": "7", "note_text": "hi"}, write_allowed=True)
+    asked = ToolCall(name_or_ref="update_note", arguments={"order_id": "7", "note_text": "hi"}, write_allowed=True)
 
     async def scene(gateway: Gateway) -> None:
         word = (await gateway.call(asked, principal=ANN)).error.confirmation
@@ -485,7 +487,7 @@ def test_an_unknown_outcome_is_reconciled_and_never_repeated(index: ToolIndex, s
     shop.faults_after = [fault]
 
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="update_note", arguments=arguments, write_allowed=True)
+        asked = ToolCall(name_or_ref="update_note", arguments=arguments, write_allowed=True)
         word = (await gateway.call(asked, principal=ANN)).error.confirmation
         with_word = asked.model_copy(update={"confirmation": word})
         for replayed in (False, True):
@@ -506,7 +508,7 @@ def test_a_write_that_was_not_made_may_be_made(index: ToolIndex, shop: Shop) -> 
     shop.faults = [MCPError(-32602, "bad params")]
 
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="update_note", arguments={"order_id": "7", "note_text": "hi"}, write_allowed=True)
+        asked = ToolCall(name_or_ref="update_note", arguments={"order_id": "7", "note_text": "hi"}, write_allowed=True)
         word = (await gateway.call(asked, principal=ANN)).error.confirmation
         with_word = asked.model_copy(update={"confirmation": word})
         refused = await gateway.call(with_word, principal=ANN)
@@ -532,7 +534,7 @@ def test_cancelling_a_write_leaves_it_unknown(index: ToolIndex, shop: Shop) -> N
     changed(index, "get_slowly", execution={"side_effect": "reversible"})
 
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="get_slowly", arguments={"seconds": 20}, write_allowed=True)
+        asked = ToolCall(name_or_ref="get_slowly", arguments={"seconds": 20}, write_allowed=True)
         word = (await gateway.call(asked, principal=ANN)).error.confirmation
         with_word = asked.model_copy(update={"confirmation": word})
         running = asyncio.create_task(gateway.call(with_word, principal=ANN))
@@ -547,7 +549,7 @@ def test_cancelling_a_write_leaves_it_unknown(index: ToolIndex, shop: Shop) -> N
 
 def test_a_write_that_was_sent_before_a_crash_is_told_before_it_is_sent_again(shop: Shop, tmp_path: Path) -> None:
     folder, arguments = tmp_path / "index", {"order_id": "7", "note_text": "hi"}
-    asked = Call(name_or_ref="update_note", arguments=arguments, write_allowed=True, session="s1")
+    asked = ToolCall(name_or_ref="update_note", arguments=arguments, write_allowed=True, session="s1")
     with ToolIndex.create(folder, rules=RuleBook.public(), encoder="hashed") as index:
         import_sources(index, [ServerSource(server=SHOP)], connector=shop.connect)
         shop.faults_after = [CLOSED]
@@ -618,7 +620,7 @@ def test_a_server_that_keeps_failing_is_left_alone_longer_and_longer(index: Tool
     limits = GatewayLimits(first_pause_s=0.2, longest_pause_s=5)
 
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="get_order", arguments={"order_id": "7"})
+        asked = ToolCall(name_or_ref="get_order", arguments={"order_id": "7"})
         codes = [code(await gateway.call(asked, principal=ANN)) for _ in range(5)]
         assert set(codes) == {"upstream_unavailable"}
         assert shop.down == 1  # two tries, then a pause
@@ -636,7 +638,7 @@ def test_a_server_that_keeps_failing_is_left_alone_longer_and_longer(index: Tool
 
 def test_each_principal_has_its_own_connection(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="get_order", arguments={"order_id": "7"})
+        asked = ToolCall(name_or_ref="get_order", arguments={"order_id": "7"})
         people = [ANN, BOB, Principal(subject="ann", tenant="other"), Principal(subject="ann")]
         for principal in [*people, *people]:
             assert (await gateway.call(asked, principal=principal)).ok
@@ -647,11 +649,11 @@ def test_each_principal_has_its_own_connection(index: ToolIndex, shop: Shop) -> 
 
 def test_connections_are_bounded_and_the_longest_idle_makes_room(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="get_order", arguments={"order_id": "7"})
+        asked = ToolCall(name_or_ref="get_order", arguments={"order_id": "7"})
         for number in (0, 1, 2, 1, 2, 0):
             assert (await gateway.call(asked, principal=Principal(subject=f"p{number}"))).ok
         assert shop.opened == 4  # 0, 1, 2 in place of 0, and 0 again
-        slow = Call(name_or_ref="get_slowly", arguments={"seconds": 0.3})
+        slow = ToolCall(name_or_ref="get_slowly", arguments={"seconds": 0.3})
         busy = [asyncio.create_task(gateway.call(slow, principal=Principal(subject=f"p{n}"))) for n in (0, 2)]
         await asyncio.sleep(0.1)
         full = await gateway.call(asked, principal=Principal(subject="p9"))
@@ -664,7 +666,7 @@ def test_connections_are_bounded_and_the_longest_idle_makes_room(index: ToolInde
 def test_calls_run_side_by_side(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> float:
         started = asyncio.get_running_loop().time()
-        asked = Call(name_or_ref="get_slowly", arguments={"seconds": 0.4})
+        asked = ToolCall(name_or_ref="get_slowly", arguments={"seconds": 0.4})
         results = await asyncio.gather(*(gateway.call(asked, principal=ANN) for _ in range(8)))
         assert all(result.ok for result in results)
         return asyncio.get_running_loop().time() - started
@@ -679,9 +681,9 @@ def test_progress_and_timeouts_are_passed_through(index: ToolIndex, shop: Shop) 
         told.append((done, total, message))
 
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="get_slowly", arguments={"seconds": 0.1})
+        asked = ToolCall(name_or_ref="get_slowly", arguments={"seconds": 0.1})
         assert (await gateway.call(asked, principal=ANN, progress=progress)).data == "done"
-        late = Call(name_or_ref="get_slowly", arguments={"seconds": 20}, timeout_s=0.2)
+        late = ToolCall(name_or_ref="get_slowly", arguments={"seconds": 20}, timeout_s=0.2)
         result = await gateway.call(late, principal=ANN)
         assert (code(result), result.error.retryable) == ("upstream_timeout", True)
         assert result.meta.status.transport == "timeout"
@@ -701,7 +703,7 @@ def test_the_contract_sets_the_time(index: ToolIndex, shop: Shop) -> None:
 
 def test_a_tool_that_the_server_changed_or_withdrew_is_not_called(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="get_order", arguments={"order_id": "7"})
+        asked = ToolCall(name_or_ref="get_order", arguments={"order_id": "7"})
         assert (await gateway.call(asked, principal=ANN)).ok
         shop.server.remove_tool("get_order")
         for line in gateway._pool.lines:
@@ -725,7 +727,7 @@ def test_a_tool_that_the_server_changed_or_withdrew_is_not_called(index: ToolInd
 def test_a_session_works_by_what_it_pinned(index: ToolIndex, shop: Shop) -> None:
     index.search(SearchRequest(text="get an order by its number", session="s1"), principal=ANN)
     pinned = {tool.ref: tool for tool in index.sessions.get("s1", principal=ANN).tools}["shop/get_order@1"]
-    asked = Call(name_or_ref=pinned.api_name, arguments={"order_id": "7"}, session="s1")
+    asked = ToolCall(name_or_ref=pinned.api_name, arguments={"order_id": "7"}, session="s1")
 
     async def scene(gateway: Gateway) -> None:
         assert (await gateway.call(asked, principal=ANN)).meta.fingerprint == pinned.fingerprint
@@ -747,10 +749,10 @@ def test_a_session_works_by_what_it_pinned(index: ToolIndex, shop: Shop) -> None
 
 def test_turning_in_circles_is_closed(index: ToolIndex, shop: Shop) -> None:
     async def scene(gateway: Gateway) -> None:
-        asked = Call(name_or_ref="get_order", arguments={"order_id": "7"}, session="s1")
+        asked = ToolCall(name_or_ref="get_order", arguments={"order_id": "7"}, session="s1")
         codes = [code(await gateway.call(asked, principal=ANN)) for _ in range(4)]
         assert codes == [None, None, "repeated_call", "repeated_call"]
-        bad = Call(name_or_ref="get_order", session="s1")
+        bad = ToolCall(name_or_ref="get_order", session="s1")
         codes = [code(await gateway.call(bad, principal=ANN)) for _ in range(3)]
         assert codes == ["invalid_arguments", "invalid_arguments", "repeated_call"]
         free = asked.model_copy(update={"session": None})
@@ -773,11 +775,11 @@ def test_outcomes_feed_the_index_under_the_trace(index: ToolIndex, shop: Shop) -
     async def scene(gateway: Gateway) -> None:
         found = index.search("get an order by its number", principal=ANN)
         for call in (
-            Call(name_or_ref="get_order", arguments={"order_id": "7"}, trace_id=found.trace_id),
-            Call(name_or_ref="get_order", arguments={}, trace_id=found.trace_id),
-            Call(name_or_ref="get_failure", trace_id=found.trace_id),
-            Call(name_or_ref="get_slowly", arguments={"seconds": 20}, timeout_s=0.1),
-            Call(name_or_ref="nothing"),
+            ToolCall(name_or_ref="get_order", arguments={"order_id": "7"}, trace_id=found.trace_id),
+            ToolCall(name_or_ref="get_order", arguments={}, trace_id=found.trace_id),
+            ToolCall(name_or_ref="get_failure", trace_id=found.trace_id),
+            ToolCall(name_or_ref="get_slowly", arguments={"seconds": 20}, timeout_s=0.1),
+            ToolCall(name_or_ref="nothing"),
         ):
             await gateway.call(call, principal=ANN)
         shop.faults_after = [CLOSED]
@@ -805,12 +807,12 @@ def test_logs_hold_no_values(index: ToolIndex, shop: Shop, caplog: pytest.LogCap
 def test_what_a_call_may_not_be() -> None:
     for arguments in ({"a": float("nan")}, {"a": {1, 2}}, {"a": "\ud800"}, {"a": "x" * 1_100_000}):
         with pytest.raises(ValueError, match="arguments"):
-            Call(name_or_ref="x", arguments=arguments)
+            ToolCall(name_or_ref="x", arguments=arguments)
     deep: Any = 1
     for _ in range(40):
         deep = [deep]
     with pytest.raises(ValueError, match="deeper"):
-        Call(name_or_ref="x", arguments={"a": deep})
+        ToolCall(name_or_ref="x", arguments={"a": deep})
 
 
 def test_a_secret_must_be_long(index: ToolIndex) -> None:

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.measures.case_figures import ask, clarify_accuracy, destructive_above_read, paired
+from benchmarks.measures.figures import Figure, guarantees_markdown
+from benchmarks.measures.guarantees import permission, starter_guarantees, world_guarantees
+from benchmarks.measures.isolation import leaked_names, measure_isolation
+from benchmarks.measures.stability import measure_churn, measure_order
+from benchmarks.measures.worlds import generate_world
 from toolsearch import Principal, Rule, RuleBook, SearchRequest, ToolContract
-from toolsearch.eval.case_figures import ask, clarify_accuracy, destructive_above_read, paired
 from toolsearch.eval.cases import load_cases
-from toolsearch.eval.figures import Figure, guarantees_markdown
-from toolsearch.eval.guarantees import permission, starter_guarantees, world_guarantees
-from toolsearch.eval.isolation import leaked_names, measure_isolation
 from toolsearch.eval.rates import difference, rate
 from toolsearch.eval.scenes import Question, Scene, changed, comparable, without_boundaries
-from toolsearch.eval.stability import measure_churn, measure_order
-from toolsearch.eval.worlds import generate_world
-from toolsearch.result import CandidateSet, NearMiss, OutcomeKind, TokenMetrics
+from toolsearch.model.answer import CandidateSet, NearMiss, OutcomeKind, TokenMetrics
 
 RULES = RuleBook(rules=(Rule(id="open", effect="allow", reason="public", tools={"servers": ["orders", "weather"]}),))
 ANYONE = Principal(subject="anyone")

@@ -3,12 +3,12 @@
 import pytest
 
 from toolsearch import Principal, SearchRequest, ToolContract, ToolIndex
-from toolsearch.config import SearchLimits
-from toolsearch.explain import ReasonCode
-from toolsearch.index.docset import DocSet
-from toolsearch.index.finders import finder_of, wanted_entity
-from toolsearch.rank.helpers import find_helpers
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.model.limits import SearchLimits
+from toolsearch.model.reasons import ReasonCode
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.finders import finder_of, wanted_entity
+from toolsearch.search.rank.helpers import find_helpers
+from toolsearch.search.visibility.rules import RuleBook
 
 ANYONE = Principal(subject="u")
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from toolsearch.eval.outcomes import CASES_SUFFIX, CaseOutcome, read_outcomes
+from benchmarks.measures.outcomes import CASES_SUFFIX, CaseOutcome, read_outcomes
 from toolsearch.eval.results import (
     Latency,
     Measure,

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex
-from toolsearch.errors import RequestError, UpstreamConfigError, UpstreamError
-from toolsearch.importing import (
+from toolsearch.calls.importing import (
     DataSource,
     FileSource,
     ImportReport,
@@ -20,8 +19,9 @@ from toolsearch.importing import (
     import_sources,
     sources_from,
 )
-from toolsearch.importing.reading import merged
-from toolsearch.ingest import read_data
+from toolsearch.calls.importing.reading import merged
+from toolsearch.contracts.read import read_data
+from toolsearch.model.errors import RequestError, UpstreamConfigError, UpstreamError
 
 ANYONE = Principal(subject="anyone")
 
@@ -102,8 +102,8 @@ def test_a_live_server_keeps_only_the_tool_that_was_refused(index: ToolIndex) ->
 
 def live_reading(server: str, tools: list[dict[str, Any]]) -> Reading:
     pytest.importorskip("mcp")
-    from toolsearch.importing.reading import reading_of
-    from toolsearch.upstream.listing import Listing
+    from toolsearch.calls.importing.reading import reading_of
+    from toolsearch.calls.upstream.listing import Listing
 
     listing = Listing(server=server, tools=tuple(tools), title="", protocol="", announces=False)
     return reading_of(listing, origin="here", trusted=False)

@@ -14,11 +14,11 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex
-from toolsearch.errors import IndexStateError, UpstreamError
-from toolsearch.importing import ImportReport, Reading, ServerSource, import_readings, import_sources
-from toolsearch.importing.following import Followed, follow_servers
-from toolsearch.upstream import UpstreamServer
-from toolsearch.upstream.connect import Connection, connect_to
+from toolsearch.calls.importing import ImportReport, Reading, ServerSource, import_readings, import_sources
+from toolsearch.calls.importing.following import Followed, follow_servers
+from toolsearch.calls.upstream import UpstreamServer
+from toolsearch.calls.upstream.connect import Connection, connect_to
+from toolsearch.model.errors import IndexStateError, UpstreamError
 
 pytestmark = pytest.mark.extras
 

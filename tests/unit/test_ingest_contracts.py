@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from toolsearch.contract import SideEffect, ToolRef
-from toolsearch.errors import ContractError, UnsupportedFormat
-from toolsearch.ingest import load_contracts, read_data, read_path
+from toolsearch.contracts.read import load_contracts, read_data, read_path
+from toolsearch.model.contract import SideEffect, ToolRef
+from toolsearch.model.errors import ContractError, UnsupportedFormat
 
 DAILY_BARS = """\
 identity:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolsearch.contract import SideEffect
-from toolsearch.ingest import read_data
-from toolsearch.ingest.effects import effect_of_name
+from toolsearch.contracts.enrich.effects import effect_of_name
+from toolsearch.contracts.read import read_data
+from toolsearch.model.contract import SideEffect
 
 READ, WRITE, FINAL = SideEffect.READ_ONLY, SideEffect.REVERSIBLE, SideEffect.IRREVERSIBLE
 

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 from toolsearch import Principal, ToolIndex
 from toolsearch.cli.app import main
-from toolsearch.contract import Origin, ToolContract
-from toolsearch.errors import RequestError, UpstreamError
-from toolsearch.ingest.endpoint import EndpointProposer
-from toolsearch.ingest.proposals import (
+from toolsearch.contracts.enrich.endpoint import EndpointProposer
+from toolsearch.contracts.enrich.proposals import (
+    EnrichmentProposal,
     FunctionProposer,
-    Proposal,
     Rereading,
     applied,
     proposal_from,
     proposal_of,
     review,
 )
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.model.contract import Origin, ToolContract
+from toolsearch.model.errors import RequestError, UpstreamError
+from toolsearch.search.visibility.rules import RuleBook
 
 ORDER = ToolContract.model_validate(
     {
@@ -40,7 +40,7 @@ ORDER = ToolContract.model_validate(
 FIND = ToolContract.model_validate({"identity": {"name": "find_orders", "server": "shop"}})
 
 
-def proposed(*changes: dict[str, Any]) -> Proposal:
+def proposed(*changes: dict[str, Any]) -> EnrichmentProposal:
     return proposal_from(list(changes), author="somebody")
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.contract import Origin, ToolContract
-from toolsearch.ingest import read_data
-from toolsearch.ingest.products import products_of
-from toolsearch.ingest.relate import relate
+from toolsearch.contracts.enrich.products import products_of
+from toolsearch.contracts.enrich.relate import relate
+from toolsearch.contracts.read import read_data
+from toolsearch.model.contract import Origin, ToolContract
 
 
 def tool(name: str, description: str = "", **schema: object) -> dict[str, object]:

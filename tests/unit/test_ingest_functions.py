@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from toolsearch.contract import SideEffect, ToolContract
-from toolsearch.errors import ContractError
-from toolsearch.ingest.docstrings import read_docstring
-from toolsearch.ingest.foreign import Hints
-from toolsearch.ingest.functions import contract_of, contracts_of
+from toolsearch.contracts.enrich.foreign import Hints
+from toolsearch.contracts.read.docstrings import read_docstring
+from toolsearch.contracts.read.functions import contract_of, contracts_of
+from toolsearch.model.contract import SideEffect, ToolContract
+from toolsearch.model.errors import ContractError
 
 
 class Currency(Enum):

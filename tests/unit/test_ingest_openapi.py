@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openapi_documents import DOCUMENTS, OPENAPI_3_0, OPENAPI_3_1, OPENAPI_3_2, SWAGGER_2_0
 
-from toolsearch.contract import SideEffect, ToolContract
-from toolsearch.errors import ContractError, UnresolvedReference
-from toolsearch.ingest import ReadReport, read_data, read_path
-from toolsearch.ingest.foreign import clean_name
+from toolsearch.contracts.enrich.foreign import clean_name
+from toolsearch.contracts.read import ReadReport, read_data, read_path
+from toolsearch.model.contract import SideEffect, ToolContract
+from toolsearch.model.errors import ContractError, UnresolvedReference
 
 
 def read(document: Any, **options: Any) -> ReadReport:
@@ -330,8 +330,8 @@ def test_references_that_double_at_each_level_stay_bounded():
 def test_the_servers_own_document_is_read_whole():
     fastapi = pytest.importorskip("fastapi", reason="needs the [serve] extra")
     from toolsearch import ToolIndex
-    from toolsearch.serve.http import create_app
-    from toolsearch.settings import load_settings
+    from toolsearch.serve.http.app import create_app
+    from toolsearch.serve.settings import load_settings
 
     assert fastapi
     with ToolIndex.create(None, encoder="hashed") as index:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.contract import SideEffect, ToolContract
-from toolsearch.errors import ContractError, UnsupportedFormat
-from toolsearch.ingest import read_data
-from toolsearch.ingest.gemini import from_gemini
+from toolsearch.contracts.read import read_data
+from toolsearch.contracts.read.gemini import from_gemini
+from toolsearch.model.contract import SideEffect, ToolContract
+from toolsearch.model.errors import ContractError, UnsupportedFormat
 
 DECLARATION = {
     "name": "get_order",

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from toolsearch.contract import MAX_TEXT, Origin, SideEffect, ToolRef
-from toolsearch.errors import UnresolvedReference, UnsupportedFormat
-from toolsearch.ingest import read_data
-from toolsearch.ingest.refs import MAX_REF_NODES, inline_refs
+from toolsearch.contracts.enrich.refs import MAX_REF_NODES, inline_refs
+from toolsearch.contracts.read import read_data
+from toolsearch.model.contract import MAX_TEXT, Origin, SideEffect, ToolRef
+from toolsearch.model.errors import UnresolvedReference, UnsupportedFormat
 
 SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 MCP = {

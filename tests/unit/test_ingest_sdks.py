@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import pytest
 
-from toolsearch.ingest import read_data
-from toolsearch.ingest.functions import contract_of
+from toolsearch.contracts.read import read_data
+from toolsearch.contracts.read.functions import contract_of
 
 genai = pytest.importorskip("google.genai.types", reason="google-genai is not installed: make test-all")
 pytest.importorskip("openai", reason="openai is not installed: make test-all")

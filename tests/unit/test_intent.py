@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolsearch.rank.intent import (
+from toolsearch.search.rank.intent import (
     DAY_SECONDS,
     LIVE_SECONDS,
     MAX_CLAUSES,

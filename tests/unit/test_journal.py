@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from toolsearch.errors import IndexStateError
+from toolsearch.model.errors import IndexStateError
 from toolsearch.store import journal as journal_module
 from toolsearch.store.decisions import DecisionRow
 from toolsearch.store.journal import Journal

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from toolsearch import Outcome, PastRequest, Principal, Restriction, RuleBook, SearchRequest, ToolContract, ToolIndex
-from toolsearch.config import SearchLimits
-from toolsearch.errors import UnknownTool
-from toolsearch.explain import ReasonCode
+from toolsearch.model.errors import UnknownTool
+from toolsearch.model.limits import SearchLimits
+from toolsearch.model.reasons import ReasonCode
 
 NOW = datetime.now(UTC)
 """The clock decides what is too old to be learnt; everything else is told this moment."""
@@ -187,7 +187,7 @@ def test_a_restart_changes_no_bit(tmp_path: Path) -> None:
 
 
 def test_another_encoder_makes_the_vectors_again(tmp_path: Path) -> None:
-    from toolsearch.embed.onnx import minilm
+    from toolsearch.text.embed.onnx import minilm
 
     with ToolIndex.create(tmp_path / "i", rules=RULES, encoder="hashed") as index:
         index.add(CATALOGUE)

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from toolsearch.config import Bm25Parameters
-from toolsearch.errors import IndexCorrupt
-from toolsearch.index.docset import DocSet
-from toolsearch.index.lexical import LexicalIndex, build_lexical, idf, top
-from toolsearch.index.postings import build_postings, exact_weights
+from toolsearch.model.errors import IndexCorrupt
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.lexical import LexicalIndex, build_lexical, idf, top
+from toolsearch.search.index.postings import build_postings, exact_weights
 
 PARAMETERS = Bm25Parameters(k1=1.2, b=0.75, fields={"name": 2.0, "does": 1.0})
 CATALOGUE = (

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import toolsearch
-from toolsearch.ingest.poison_blobs import blobs, hidden_markup
-from toolsearch.rank.intent import read_intent
+from toolsearch.contracts.poison.blobs import blobs, hidden_markup
+from toolsearch.search.rank.intent import read_intent
 
 SHORT, LONG = 1_500, 6_000
 FLOOR = 0.05
@@ -26,9 +26,9 @@ FLOOR = 0.05
 REPEATS = (" ", "\n", "\n ", "a", "A", "1", "_", "-", ".", ",", "`", "<", "(", "/", "=", "a ", "a.", "a_", "中", "上")
 ANCHORED = {"match", "fullmatch"}
 BOUNDED = {
-    "toolsearch.arguments.rules": "reads sentences of at most 300 characters",
-    "toolsearch.gateway.repair": "reads the first 200 characters",
-    "toolsearch.gateway.check": "reads at most 200 characters",
+    "toolsearch.search.inputs.rules": "reads sentences of at most 300 characters",
+    "toolsearch.calls.gateway.repair": "reads the first 200 characters",
+    "toolsearch.calls.gateway.check": "reads at most 200 characters",
 }
 """Modules that cut the text before they scan it."""
 

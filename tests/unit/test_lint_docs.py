@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from toolsearch.lint.check import RULES
-from toolsearch.lint.rule import Rule
+from toolsearch.contracts.lint.check import RULES
+from toolsearch.contracts.lint.rule import LintRule
 
 DOCS = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_every_rule_is_documented_as_it_is(rule: Rule) -> None:
+def test_every_rule_is_documented_as_it_is(rule: LintRule) -> None:
     fix = " (`--fix`)" if rule.fixable else ""
     assert f"| {rule.id} | `{rule.name}`{fix} | {rule.severity.value} | {rule.summary} |" in DOCS
 

@@ -15,17 +15,17 @@ from starlette.testclient import TestClient
 
 from toolsearch import Principal, RuleBook, ToolIndex
 from toolsearch.cli.app import main
-from toolsearch.errors import ContractError
-from toolsearch.ingest.documents import parse
-from toolsearch.lint.check import RULES, LintOptions, lint
-from toolsearch.lint.finding import LintReport, Severity
-from toolsearch.lint.fix import corrections, inserted
-from toolsearch.lint.sarif import sarif
-from toolsearch.lintfiles import lint_catalogue, lint_files
-from toolsearch.query import PastRequest
-from toolsearch.serve.http import create_app
-from toolsearch.settings import load_settings
-from toolsearch.visibility.rules import Rule, RuleEffect, ToolScope
+from toolsearch.contracts.lint.check import RULES, LintOptions, lint
+from toolsearch.contracts.lint.finding import LintReport, Severity
+from toolsearch.contracts.lint.fix import corrections, inserted
+from toolsearch.contracts.lint.sarif import sarif
+from toolsearch.contracts.read.documents import parse
+from toolsearch.engine.lint_files import lint_catalogue, lint_files
+from toolsearch.model.errors import ContractError
+from toolsearch.model.request import PastRequest
+from toolsearch.search.visibility.rules import Rule, RuleEffect, ToolScope
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.settings import load_settings
 
 CONTRACTS = """\
 # Tools of the shop.

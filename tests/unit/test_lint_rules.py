@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from lint_examples import EXAMPLES, Catalogue, tool
 
-from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.errors import RequestError
-from toolsearch.ingest import load_contracts
-from toolsearch.lint.check import RULES, LintOptions, lint, named
-from toolsearch.lint.finding import Finding, Severity
-from toolsearch.lint.places import path_of
-from toolsearch.lint.rule import LintLimits, Vectors
+from toolsearch.contracts.lint.check import RULES, LintOptions, lint, named
+from toolsearch.contracts.lint.finding import Finding, Severity
+from toolsearch.contracts.lint.places import path_of
+from toolsearch.contracts.lint.rule import LintLimits, Vectors
+from toolsearch.contracts.read import load_contracts
+from toolsearch.model.errors import RequestError
+from toolsearch.text.embed.protocol import EncoderInfo
 
 ENCODER = EncoderInfo(id="flat", dim=2, sha256="0", scripts=("any",), cosine_floor=0.4, cosine_ceiling=0.9)
 BY_ID = {rule.id: rule for rule in RULES}

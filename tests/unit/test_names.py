@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.contract import Identity
-from toolsearch.index.docset import DocSet
-from toolsearch.index.names import NameIndex, build_names, compact, looks_like_code
+from toolsearch.model.contract import Identity
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.names import NameIndex, build_names, compact, looks_like_code
 
 TOOLS = (
     ("ai", "ask_codex", ("codex",)),

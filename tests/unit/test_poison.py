@@ -11,13 +11,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolsearch.analysis.characters import escaped, hidden_runs, skeleton, strip_invisible
 from toolsearch.cli.render import one_line
-from toolsearch.contract import ToolContract
-from toolsearch.index.document import tool_document
-from toolsearch.ingest import read_data, read_path
-from toolsearch.ingest.poison import PoisonKind, Severity, blocks, findings, flagged
-from toolsearch.ingest.poison_rules import RULES
+from toolsearch.contracts.poison.rules import RULES
+from toolsearch.contracts.poison.scan import PoisonKind, Severity, blocks, findings, flagged
+from toolsearch.contracts.read import read_data, read_path
+from toolsearch.model.contract import ToolContract
+from toolsearch.search.index.document import tool_document
+from toolsearch.text.analysis.characters import escaped, hidden_runs, skeleton, strip_invisible
 
 DATA = Path(os.environ.get("TOOLSEARCH_DATA", Path(__file__).parents[3] / "shared" / "data"))
 HERE = Path(__file__).parent / "data"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolContract, ToolIndex
-from toolsearch.errors import RequestError, UnknownTool
-from toolsearch.preparation import Prepared, PrepareRequest
+from toolsearch.model.errors import RequestError, UnknownTool
+from toolsearch.model.prepared import Prepared, PrepareRequest
 
 WHO = Principal(subject="ann")
 ORDER = {"type": "string", "pattern": "^ORD-[0-9]{8}$"}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from toolsearch.errors import DataError
 from toolsearch.eval.qrels import from_trec_token, read_qrels, read_trec_qrels, trec_token
 from toolsearch.eval.run import Run, read_json_run, read_trec_run
+from toolsearch.model.errors import DataError
 
 TOOLS = ["orders.get", "orders.refund", "trips.find flight"]
 GOOD = {"id": "q1", "query": "where is my order", "relevant": ["orders.get"], "split": "test", "lang": "en"}

@@ -7,10 +7,18 @@ from typing import Any
 
 import pytest
 
-from toolsearch.contract import ToolContract
-from toolsearch.explain import ReasonCode
-from toolsearch.rank.extract import RequestFacts, find_enum, find_format, find_number, matcher, shape, valid_value
-from toolsearch.rank.readiness import ASK, AT_HAND, FORBIDDEN, OBTAINABLE, Readiness, assess, input_fields
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.reasons import ReasonCode
+from toolsearch.search.inputs.extract import (
+    RequestFacts,
+    find_enum,
+    find_format,
+    find_number,
+    matcher,
+    shape,
+    valid_value,
+)
+from toolsearch.search.inputs.readiness import ASK, AT_HAND, FORBIDDEN, OBTAINABLE, Readiness, assess, input_fields
 
 
 def read(

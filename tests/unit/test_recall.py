@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from toolsearch import Principal, RuleBook, ToolIndex
-from toolsearch.contract import ToolContract
-from toolsearch.query import Mode
-from toolsearch.rank.intent import read_intent
-from toolsearch.rank.pool import make_probes
-from toolsearch.rank.recall import TOKENS_FROM, Recalled, measure, measure_more, recall, whole_meaning
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.request import Mode
+from toolsearch.search.rank.intent import read_intent
+from toolsearch.search.rank.pool import make_probes
+from toolsearch.search.rank.recall import TOKENS_FROM, Recalled, measure, measure_more, recall, whole_meaning
 
 WHO = Principal(subject="x")
 

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.embed.cached import text_key
-from toolsearch.errors import (
+from toolsearch.model.contract import ToolContract, ToolRef
+from toolsearch.model.errors import (
     ContractError,
     EncoderMismatch,
     IndexCorrupt,
@@ -19,12 +18,13 @@ from toolsearch.errors import (
     IndexStateError,
     RequestError,
 )
-from toolsearch.query import OutcomeStatus
+from toolsearch.model.request import OutcomeStatus
 from toolsearch.store.database import Database
 from toolsearch.store.decisions import DecisionRow
 from toolsearch.store.migrations import SCHEMA_VERSION, schema_version
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.registry import Registry
+from toolsearch.text.embed.cached import text_key
 
 T0 = datetime(2026, 9, 17, 10, 0, tzinfo=UTC)
 
@@ -255,7 +255,7 @@ def test_second_process_is_told_to_ask_the_owner(tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
         "from toolsearch.store.registry import Registry\n"
-        "from toolsearch.errors import IndexLocked\n"
+        "from toolsearch.model.errors import IndexLocked\n"
         "try: Registry.open(Path(sys.argv[1]), read_only=True)\n"
         "except IndexLocked as error: print(error)\n"
     )

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.report.readme_table import BEGIN, END, readme_table, with_table
+from benchmarks.report.results_page import read_reasons, results_markdown
 from benchmarks.report_html import digest
-from toolsearch.errors import DataError
-from toolsearch.eval.readme_table import BEGIN, END, readme_table, with_table
-from toolsearch.eval.report import read_reasons, results_markdown
 from toolsearch.eval.results import (
-    Comparison,
     Latency,
     Measure,
+    PairedComparison,
     RefusalFigures,
     SystemResult,
     environment,
     read_results,
 )
+from toolsearch.model.errors import DataError
 
 ROOT = Path(__file__).parents[2]
 
@@ -96,8 +96,8 @@ def test_systems_that_answered_other_requests_are_no_comparison():
 
 def test_the_report_has_everything_and_its_order_does_not_depend_on_the_input():
     refusal = RefusalFigures(none=5, answerable=40, refusal_rate=0.75, false_refusal_rate=0.02, separation=0.9)
-    comparison = Comparison(other="toolsearch lexical", metric="recall@5", delta=0.1, p_value=0.0001, n=40)
-    back = Comparison(other="toolsearch hybrid", metric="recall@5", delta=-0.1, p_value=0.0001, n=40)
+    comparison = PairedComparison(other="toolsearch lexical", metric="recall@5", delta=0.1, p_value=0.0001, n=40)
+    back = PairedComparison(other="toolsearch hybrid", metric="recall@5", delta=-0.1, p_value=0.0001, n=40)
     results = ours(refusal=refusal, comparisons=(comparison,), environment=environment(["numpy"]))
     results[1] = results[1].model_copy(update={"comparisons": (back,)})
     results += [result("peer | odd", value=0.6, note="at most 10"), result("broken", failure="no wheel")]
@@ -162,7 +162,7 @@ def part(mean, low=None, high=None, n=30):
 
 def test_hybrid_stands_against_the_better_of_the_two_with_its_test():
     tests = [
-        Comparison(other=f"toolsearch {mode}", metric="recall@5", delta=delta, p_value=0.04, n=40)
+        PairedComparison(other=f"toolsearch {mode}", metric="recall@5", delta=delta, p_value=0.04, n=40)
         for mode, delta in (("lexical", 0.1), ("vector", 0.2))
     ]
     text = results_markdown(ours(comparisons=tuple(tests)))
@@ -170,8 +170,8 @@ def test_hybrid_stands_against_the_better_of_the_two_with_its_test():
 
 
 def test_a_system_that_beats_ours_by_more_than_chance_is_named():
-    better = Comparison(other="toolsearch ranked", metric="recall@5", delta=0.05, p_value=0.01, n=40)
-    other = Comparison(other="toolsearch ranked", metric="recall@5", delta=0.02, p_value=0.4, n=40)
+    better = PairedComparison(other="toolsearch ranked", metric="recall@5", delta=0.05, p_value=0.01, n=40)
+    other = PairedComparison(other="toolsearch ranked", metric="recall@5", delta=0.02, p_value=0.4, n=40)
     text = results_markdown(
         [*ours(), result("good", value=0.95, comparisons=(better,)), result("fair", value=0.92, comparisons=(other,))]
     )
@@ -183,7 +183,7 @@ def test_the_reason_stands_beside_the_loss(tmp_path):
     path = tmp_path / "reasons.yaml"
     assert read_reasons(path) == {}
     path.write_text("shop: >-\n  It knows\n  more.\n")
-    better = Comparison(other="toolsearch ranked", metric="recall@5", delta=0.05, p_value=0.01, n=40)
+    better = PairedComparison(other="toolsearch ranked", metric="recall@5", delta=0.05, p_value=0.01, n=40)
     text = results_markdown([*ours(), result("good", value=0.95, comparisons=(better,))], reasons=read_reasons(path))
     assert "- shop: good by +0.050 (p 0.010). It knows more.\n" in text
     path.write_text("- shop\n")
@@ -198,7 +198,7 @@ def test_guarantees_show_what_must_be_zero_and_what_knowledge_is_worth():
         "boundary_accuracy": part(0.8, 0.7, 0.9),
         "boundary_accuracy_without": part(0.6, 0.5, 0.7),
     }
-    gain = Comparison(other="without does_not", metric="boundary_accuracy", delta=0.2, p_value=0.002, n=30)
+    gain = PairedComparison(other="without does_not", metric="boundary_accuracy", delta=0.2, p_value=0.002, n=30)
     guarantee = result("toolsearch hybrid", "x guarantees", metrics={"all": measures}, comparisons=(gain,))
     text = results_markdown([guarantee])
     assert "| leaks | 0 | 30 | 0 | yes |" in text

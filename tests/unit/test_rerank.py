@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from toolsearch.config import PROFILES
-from toolsearch.explain import ReasonCode, Why
-from toolsearch.query import SIGNAL_NAMES
-from toolsearch.rank.readiness import Readiness
-from toolsearch.rank.rerank import CONTEXT_SIGNALS, Evidence, Scored, rerank, score
-from toolsearch.rank.signals import Signal
+from toolsearch.model.limits import PROFILES
+from toolsearch.model.reasons import ReasonCode, Why
+from toolsearch.model.request import SIGNAL_NAMES
+from toolsearch.search.inputs.readiness import Readiness
+from toolsearch.search.rank.rerank import CONTEXT_SIGNALS, Evidence, Scored, rerank, score
+from toolsearch.search.rank.signals import Signal
 
 CODES = dict(
     zip(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolsearch.errors import DataRoleError
 from toolsearch.eval.roles import DATA_SETS, Purpose, Role, require_fit_allowed, role_of
+from toolsearch.model.errors import DataRoleError
 
 TEST_SETS = sorted(name for name, data in DATA_SETS.items() if data.role is Role.TEST and name != "seal_tools")
 

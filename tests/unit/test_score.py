@@ -7,7 +7,6 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from toolsearch.errors import DataError
 from toolsearch.eval.qrels import Qrels, Query
 from toolsearch.eval.results import (
     Measure,
@@ -21,6 +20,7 @@ from toolsearch.eval.results import (
 )
 from toolsearch.eval.run import Run
 from toolsearch.eval.score import RANKING_METRICS, SET_METRICS, compare, measures, refusal_figures, score_queries
+from toolsearch.model.errors import DataError
 
 
 def query(number, *relevant, kind=None, lang="en", **more):

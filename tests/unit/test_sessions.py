@@ -15,17 +15,24 @@ from pathlib import Path
 
 import pytest
 
-from toolsearch.config import SessionLimits
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import IndexCorrupt, IndexStateError, RequestError, UnknownSession, UnknownTool, UnknownTrace
-from toolsearch.export import json_tokens
-from toolsearch.query import DefinitionFormat, Detail, Principal, Restriction, SearchRequest
-from toolsearch.result import CandidateSet, LeftTool
-from toolsearch.sessions import shelf as shelf_module
-from toolsearch.sessions.names import session_names
-from toolsearch.versions.rollout import Rollout
-from toolsearch.visibility.rules import Rule, RuleBook, RuleEffect, ToolScope
+from toolsearch.contracts.change.rollout import Rollout
+from toolsearch.contracts.export import json_tokens
+from toolsearch.engine.search import ToolIndex
+from toolsearch.engine.sessions import store as store_module
+from toolsearch.engine.sessions.names import session_names
+from toolsearch.model.answer import CandidateSet, LeftTool
+from toolsearch.model.contract import ToolContract, ToolRef
+from toolsearch.model.errors import (
+    IndexCorrupt,
+    IndexStateError,
+    RequestError,
+    UnknownSession,
+    UnknownTool,
+    UnknownTrace,
+)
+from toolsearch.model.limits import SessionLimits
+from toolsearch.model.request import DefinitionFormat, Detail, Principal, Restriction, SearchRequest
+from toolsearch.search.visibility.rules import Rule, RuleBook, RuleEffect, ToolScope
 
 ANN, BOB = Principal(subject="ann", tenant="acme"), Principal(subject="bob", tenant="acme")
 PUBLIC = RuleBook.public()
@@ -310,8 +317,8 @@ def test_revoked_and_withdrawn_leave_alike_and_at_once(index: ToolIndex) -> None
         assert other.sessions.get("s1", principal=ANN) == told
 
 
-def _key(session_id: str) -> shelf_module.SessionKey:
-    return shelf_module.SessionKey(session_id, ANN.subject, ANN.tenant)
+def _key(session_id: str) -> store_module.SessionKey:
+    return store_module.SessionKey(session_id, ANN.subject, ANN.tenant)
 
 
 def test_every_verb_lets_them_leave(index: ToolIndex) -> None:
@@ -555,7 +562,7 @@ def test_a_full_session_says_so(index: ToolIndex) -> None:
 
 
 def test_sessions_beyond_the_memory_are_read_again(index: ToolIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf_module, "IN_MEMORY", 1)
+    monkeypatch.setattr(store_module, "IN_MEMORY", 1)
     search(index, "look up an order", session="a", k=1)
     kept = definitions(index, "a")
     search(index, "weather of a city", session="b", k=1)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from toolsearch.contract import ToolContract
-from toolsearch.embed.hashed import HashedEncoder
-from toolsearch.explain import ReasonCode
-from toolsearch.index.catalog import Catalog
-from toolsearch.index.columns import Columns, build_columns
-from toolsearch.rank.intent import FreshnessNeed
-from toolsearch.rank.signals import calibrate, cost, freshness, lexical, reliability, semantic
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.reasons import ReasonCode
+from toolsearch.search.index.catalog import Catalog
+from toolsearch.search.index.columns import Columns, build_columns
+from toolsearch.search.rank.intent import FreshnessNeed
+from toolsearch.search.rank.signals import calibrate, cost, freshness, lexical, reliability, semantic
+from toolsearch.text.embed.hashed import HashedEncoder
 
 LIVE = FreshnessNeed("now", 60.0)
 

@@ -5,10 +5,8 @@ import shutil
 import numpy as np
 import pytest
 
-from toolsearch.config import Bm25Parameters
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.errors import (
+from toolsearch.model.contract import ToolContract, ToolRef
+from toolsearch.model.errors import (
     AnalyzerMismatch,
     ContractError,
     EncoderMismatch,
@@ -17,12 +15,14 @@ from toolsearch.errors import (
     IndexMissing,
     IndexStateError,
 )
-from toolsearch.index import folder as folder_module
-from toolsearch.index.catalog import Catalog
-from toolsearch.index.docset import DocSet
-from toolsearch.index.folder import read_snapshot, verify_snapshot, write_snapshot
-from toolsearch.index.manifest import seal, unseal
-from toolsearch.index.snapshot import build_snapshot
+from toolsearch.model.limits import Bm25Parameters
+from toolsearch.search.index import folder as folder_module
+from toolsearch.search.index.catalog import Catalog
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.folder import read_snapshot, verify_snapshot, write_snapshot
+from toolsearch.search.index.manifest import seal, unseal
+from toolsearch.search.index.snapshot import build_snapshot
+from toolsearch.text.embed.protocol import EncoderInfo
 
 DIM = 8
 INFO = EncoderInfo(id="letters@1", dim=DIM, sha256="0" * 64, scripts=("any",), cosine_floor=0.0, cosine_ceiling=1.0)

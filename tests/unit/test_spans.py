@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.embed.spans import token_spans
+from toolsearch.text.embed.spans import token_spans
 
 WORDS = st.lists(st.sampled_from(["a", "bb", "ccc", "a"]), min_size=1, max_size=12)
 

@@ -18,8 +18,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from toolsearch.contract import SideEffect, ToolContract
-from toolsearch.query import Principal
+from toolsearch.model.contract import SideEffect, ToolContract
+from toolsearch.model.request import Principal
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTER = ROOT / "indexes" / "starter"

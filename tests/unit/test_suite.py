@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from toolsearch.errors import DataError
-from toolsearch.eval.accept import with_expected
+from benchmarks.measures.outcomes import read_outcomes
+from benchmarks.measures.suite import CasesSuite, DatasetSuite, check_value, load_suites, measured_value, run_suite
+from benchmarks.report.accept import with_expected
 from toolsearch.eval.cases import Case, load_cases
 from toolsearch.eval.catalogue import bench_cases, case_measures, of_split, open_catalogue
 from toolsearch.eval.judge import CaseResult, Verdict
-from toolsearch.eval.outcomes import read_outcomes
 from toolsearch.eval.results import Measure, RefusalFigures, SystemResult, read_results
 from toolsearch.eval.roles import DATA_SETS
-from toolsearch.eval.suite import CasesSuite, DatasetSuite, check_value, load_suites, measured_value, run_suite
+from toolsearch.model.errors import DataError
 
 SUITES = """\
 suites:

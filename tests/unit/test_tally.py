@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.query import OutcomeStatus
+from toolsearch.model.request import OutcomeStatus
 from toolsearch.store.tally import HALF_LIFE_DAYS, Tally, verdict
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from toolsearch import Principal, RuleBook, ToolIndex
-from toolsearch.config import SearchLimits
-from toolsearch.contract import ToolContract
-from toolsearch.embed.cached import Lookup, TokenCache, cached_tokens, embed_documents_cached, packed, text_key
-from toolsearch.embed.hashed import HashedEncoder
-from toolsearch.embed.protocol import EncoderInfo, RequestVectors, TextVectors, TokenQuery, encode_tokens
-from toolsearch.embed.tokens import LEVELS, TokenHead
-from toolsearch.errors import EncoderMismatch, IndexCorrupt
-from toolsearch.index.tokens import BLOCK, TokenIndex
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.errors import EncoderMismatch, IndexCorrupt
+from toolsearch.model.limits import SearchLimits
+from toolsearch.search.index.token_vectors import BLOCK, TokenIndex
+from toolsearch.text.embed.cached import Lookup, TokenCache, cached_tokens, embed_documents_cached, packed, text_key
+from toolsearch.text.embed.hashed import HashedEncoder
+from toolsearch.text.embed.protocol import EncoderInfo, RequestVectors, TextVectors, TokenQuery, encode_tokens
+from toolsearch.text.embed.token_vectors import LEVELS, TokenHead
 
 WIDTH = 4
 NEW = -1

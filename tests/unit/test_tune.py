@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from toolsearch import ToolIndex
-from toolsearch.config import SearchLimits
-from toolsearch.errors import DataError, DataRoleError
 from toolsearch.eval.cases import load_cases
 from toolsearch.eval.rates import Difference
 from toolsearch.eval.tune import GRID, TuneReport, Tuning, read_tuning, tune
 from toolsearch.eval.tune_tasks import case_halves, folder_halves
-from toolsearch.query import SIGNAL_NAMES, SignalName
+from toolsearch.model.errors import DataError, DataRoleError
+from toolsearch.model.limits import SearchLimits
+from toolsearch.model.request import SIGNAL_NAMES, SignalName
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.errors import UpstreamConfigError
-from toolsearch.upstream import UpstreamServer, http_server, is_config, read_config, read_config_data
-from toolsearch.upstream.address import check_address, reach_of
-from toolsearch.upstream.expand import expanded
+from toolsearch.calls.upstream import UpstreamServer, http_server, is_config, read_config, read_config_data
+from toolsearch.calls.upstream.address import check_address, reach_of
+from toolsearch.calls.upstream.expand import expanded
+from toolsearch.model.errors import UpstreamConfigError
 
 CLAUDE_DESKTOP = {
     "globalShortcut": "Alt+Space",

@@ -17,12 +17,12 @@ from mcp import MCPError
 from mcp.server import MCPServer, Server
 from mcp.server.mcpserver import Context
 
-from toolsearch.errors import UpstreamError, UpstreamTimeout
-from toolsearch.upstream import UpstreamServer, http_server
-from toolsearch.upstream.connect import connect, connect_to
-from toolsearch.upstream.last_words import LastWords
-from toolsearch.upstream.listing import Listing, list_tools
-from toolsearch.upstream.watch import watch
+from toolsearch.calls.upstream import UpstreamServer, http_server
+from toolsearch.calls.upstream.connect import connect, connect_to
+from toolsearch.calls.upstream.listing import Listing, list_tools
+from toolsearch.calls.upstream.stderr_tail import StderrTail
+from toolsearch.calls.upstream.watch import watch
+from toolsearch.model.errors import UpstreamError, UpstreamTimeout
 
 pytestmark = pytest.mark.extras
 
@@ -71,7 +71,7 @@ def test_a_cursor_that_comes_again_is_refused() -> None:
 
 
 def test_pages_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolsearch.upstream.listing.MAX_PAGES", 20)
+    monkeypatch.setattr("toolsearch.calls.upstream.listing.MAX_PAGES", 20)
 
     async def pages(cursor: str | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[], next_cursor=str(int(cursor or 0) + 1))
@@ -81,7 +81,7 @@ def test_pages_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_many_tools_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolsearch.upstream.listing.MAX_TOOLS", 10)
+    monkeypatch.setattr("toolsearch.calls.upstream.listing.MAX_TOOLS", 10)
 
     async def pages(cursor: str | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool(f"{cursor}{number}") for number in range(4)], next_cursor=f"{cursor}x")
@@ -230,7 +230,7 @@ def test_a_public_name_of_loopback_is_not_connected_to() -> None:
 
 
 def test_last_words_are_bounded() -> None:
-    with LastWords() as words:
+    with StderrTail() as words:
         for number in range(20_000):
             words.errlog.write(f"line {number}\n")
         words.errlog.flush()

@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from toolsearch.errors import UpstreamError
-from toolsearch.upstream import read_config_data
-from toolsearch.upstream.connect import connect
-from toolsearch.upstream.listing import list_tools
+from toolsearch.calls.upstream import read_config_data
+from toolsearch.calls.upstream.connect import connect
+from toolsearch.calls.upstream.listing import list_tools
+from toolsearch.model.errors import UpstreamError
 
 pytestmark = pytest.mark.extras
 SECRET = "hunter2hunter2"

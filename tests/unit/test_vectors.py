@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolsearch.errors import EncoderMismatch, IndexCorrupt, IndexStateError, RequestError
-from toolsearch.index.docset import DocSet
-from toolsearch.index.vectors import VectorIndex
+from toolsearch.model.errors import EncoderMismatch, IndexCorrupt, IndexStateError, RequestError
+from toolsearch.search.index.docset import DocSet
+from toolsearch.search.index.vectors import VectorIndex
 
 EAST, NORTH, NORTH_EAST = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]
 COMPASS = VectorIndex.build([NORTH, EAST, NORTH_EAST], [2, 0, 1], dim=2)
@@ -158,7 +158,7 @@ def test_threads_share_an_index_that_nobody_has_searched_yet() -> None:
 
 
 def test_import_does_not_load_faiss() -> None:
-    code = "import sys, toolsearch.index.vectors; sys.exit('faiss' in sys.modules)"
+    code = "import sys, toolsearch.search.index.vectors; sys.exit('faiss' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

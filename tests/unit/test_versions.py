@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.contract import ToolContract, ToolRef
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import RequestError, UnknownTool
-from toolsearch.query import Detail, Principal, SearchRequest
+from toolsearch.contracts.change.change import ChangeKind
+from toolsearch.contracts.change.policy import PolicyMeasure, QuarantinePolicy
+from toolsearch.contracts.change.rollout import in_rollout
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.contract import ToolContract, ToolRef
+from toolsearch.model.errors import RequestError, UnknownTool
+from toolsearch.model.request import Detail, Principal, SearchRequest
+from toolsearch.search.visibility.rules import ADMIN_ROLE, RuleBook
 from toolsearch.store.contracts import apply_changes
 from toolsearch.store.database import Database
 from toolsearch.store.migrations import MIGRATIONS
 from toolsearch.store.registry import Registry
 from toolsearch.store.revisions import Action
-from toolsearch.versions.change import ChangeKind
-from toolsearch.versions.policy import Measure, QuarantinePolicy
-from toolsearch.versions.rollout import in_rollout
-from toolsearch.visibility.rules import ADMIN_ROLE, RuleBook
 
 ANN, ADMIN = Principal(subject="ann"), Principal(subject="root", roles=(ADMIN_ROLE,))
 T0 = datetime(2026, 9, 17, tzinfo=UTC)
@@ -162,7 +162,7 @@ def test_another_version_number_does_not_pass_by(index: ToolIndex) -> None:
 
 def test_new_tools_pass_or_wait_as_the_policy_says(index: ToolIndex) -> None:
     other = contract("Lists orders.", name="orders.list")
-    strict = QuarantinePolicy(new_tools=Measure.BLOCK)
+    strict = QuarantinePolicy(new_tools=PolicyMeasure.BLOCK)
     assert propose(index, STABLE, other, policy=strict).held == ("shop/orders.list@1",)
     with pytest.raises(RequestError, match="no current revision"):
         index.versions.approve("orders.list", share=0.5)

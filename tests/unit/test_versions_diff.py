@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from toolsearch.contract import ToolContract
-from toolsearch.versions.change import Change, ChangeClass, ChangeKind, worst
-from toolsearch.versions.diff import _SPECIAL, FIELDS, diff_catalogues, diff_contracts, diff_tools
+from toolsearch.contracts.change.change import ChangeClass, ChangeKind, FieldChange, worst
+from toolsearch.contracts.change.diff import _SPECIAL, FIELDS, diff_catalogues, diff_contracts, diff_tools
+from toolsearch.model.contract import ToolContract
 
 SAFE, BEHAVIOUR, HALF, BREAKING = ChangeClass
 STRING: dict[str, Any] = {"type": "string"}
@@ -209,7 +209,9 @@ def test_catalogues_are_matched_by_ref_then_by_tool() -> None:
     assert diff.unchanged == 1
     gone = diff_catalogues([one, two], [one])
     assert gone.verdict is BREAKING
-    assert gone.tools[0].changes == (Change(verdict=BREAKING, kind=ChangeKind.TOOL, path="", why="the tool is gone"),)
+    assert gone.tools[0].changes == (
+        FieldChange(verdict=BREAKING, kind=ChangeKind.TOOL, path="", why="the tool is gone"),
+    )
 
 
 def test_two_single_tools_are_compared_whatever_their_names() -> None:

@@ -14,13 +14,21 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from toolsearch.contract import Access, SideEffect, ToolContract
-from toolsearch.engine import ToolIndex
-from toolsearch.errors import PolicyError, UnknownTool
-from toolsearch.query import Principal, Restriction
-from toolsearch.visibility import decide as decide_module
-from toolsearch.visibility.decide import Decision, PolicyRow, decide, visible_mask
-from toolsearch.visibility.rules import ADMIN_ROLE, PrincipalScope, Rule, RuleBook, RuleEffect, ToolScope, require_admin
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.contract import Access, SideEffect, ToolContract
+from toolsearch.model.errors import PolicyError, UnknownTool
+from toolsearch.model.request import Principal, Restriction
+from toolsearch.search.visibility import decide as decide_module
+from toolsearch.search.visibility.decide import Decision, PolicyRow, decide, visible_mask
+from toolsearch.search.visibility.rules import (
+    ADMIN_ROLE,
+    PrincipalScope,
+    Rule,
+    RuleBook,
+    RuleEffect,
+    ToolScope,
+    require_admin,
+)
 
 DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "visibility.md").read_text(encoding="utf-8")
 ANN = Principal(subject="ann", tenant="acme", environment="prod", roles=("support",), scopes=("o.read", "o.write"))

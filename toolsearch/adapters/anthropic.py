@@ -12,14 +12,14 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from toolsearch.adapters.calling import CallResult, Run, nothing_runs
+from toolsearch.adapters.calling import Run, ToolSetResult, nothing_runs
 from toolsearch.adapters.reading import part, parts, user_texts
 from toolsearch.adapters.search_tool import DESCRIPTION, parameters
 from toolsearch.adapters.source import ToolSource
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.export.anthropic import tool_reference, tool_search_result
-from toolsearch.query import DefinitionFormat
-from toolsearch.result import CandidateSet
+from toolsearch.contracts.export.anthropic import tool_reference, tool_search_result
+from toolsearch.model.answer import CandidateSet
+from toolsearch.model.request import DefinitionFormat
 
 GONE = "This tool is not available any more."
 
@@ -86,7 +86,7 @@ class AnthropicTools:
         ended = await asyncio.gather(*(self.toolset.acall(*_what(call)) for call in calls))
         return _answers([self._answer(call, result) for call, result in zip(calls, ended, strict=True)])
 
-    def _answer(self, call: Any, result: CallResult) -> dict[str, Any]:
+    def _answer(self, call: Any, result: ToolSetResult) -> dict[str, Any]:
         called = str(part(call, "id"))
         if self._deferred and result.found:
             return tool_search_result([tool_reference(tool.api_name) for tool in result.found], tool_use_id=called)

@@ -9,15 +9,15 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from pydantic_core import to_json
 
-from toolsearch.errors import RequestError, ToolSearchError, UnknownTool
-from toolsearch.query import OutcomeStatus
-from toolsearch.result import SessionTool
+from toolsearch.model.answer import SessionTool
+from toolsearch.model.errors import RequestError, ToolSearchError, UnknownTool
+from toolsearch.model.request import OutcomeStatus
 
 MAX_ERROR_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallResult:
+class ToolSetResult:
     """How a call ended.
 
     Attributes:
@@ -44,7 +44,9 @@ class CallResult:
 class Forwards(Protocol):
     """A `run` that is told more of a call and reports its outcome itself; see `GatewayRun`."""
 
-    async def forward(self, ref: str, arguments: dict[str, Any], *, session: str, trace_id: str | None) -> CallResult:
+    async def forward(
+        self, ref: str, arguments: dict[str, Any], *, session: str, trace_id: str | None
+    ) -> ToolSetResult:
         """Return what became of a call, which is no reason to raise."""
 
 
@@ -92,20 +94,20 @@ def parsed(arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
     return data
 
 
-def succeeded(ref: str, value: Any) -> CallResult:
+def succeeded(ref: str, value: Any) -> ToolSetResult:
     """Return the result of a call that returned a value."""
     text = value if isinstance(value, str) else to_json(value, fallback=str).decode()
-    return CallResult(text=text, status=OutcomeStatus.SUCCESS, ref=ref, value=value)
+    return ToolSetResult(text=text, status=OutcomeStatus.SUCCESS, ref=ref, value=value)
 
 
-def failed(ref: str, error: Exception) -> CallResult:
+def failed(ref: str, error: Exception) -> ToolSetResult:
     """Return the result of a call that raised; the model reads the error's text, as the tool's owner wrote it."""
     if isinstance(error, TimeoutError):
-        return CallResult(
+        return ToolSetResult(
             text="the tool did not answer in time; whether it had an effect is unknown: look before calling it again",
             status=OutcomeStatus.TIMEOUT,
             ref=ref,
         )
     text = str(error) if isinstance(error, ToolSearchError) else f"{type(error).__name__}: {error}"
     status = OutcomeStatus.REJECTED if isinstance(error, RequestError | UnknownTool) else OutcomeStatus.TOOL_ERROR
-    return CallResult(text=f"the call failed: {text[:MAX_ERROR_CHARS]}", status=status, ref=ref)
+    return ToolSetResult(text=f"the call failed: {text[:MAX_ERROR_CHARS]}", status=status, ref=ref)

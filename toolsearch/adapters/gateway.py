@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from toolsearch.adapters.calling import CallResult
-from toolsearch.gateway import Call, Gateway
-from toolsearch.gateway import CallResult as Envelope
-from toolsearch.gateway.outcomes import outcome_of
-from toolsearch.query import OutcomeStatus, Principal
+from toolsearch.adapters.calling import ToolSetResult
+from toolsearch.calls.gateway import CallResult as Envelope
+from toolsearch.calls.gateway import Gateway, ToolCall
+from toolsearch.calls.gateway.outcomes import outcome_of
+from toolsearch.model.request import OutcomeStatus, Principal
 
-Confirm: TypeAlias = Callable[[Call, Envelope], Awaitable[bool]]
+Confirm: TypeAlias = Callable[[ToolCall, Envelope], Awaitable[bool]]
 """Asks whoever answers for it whether a write is meant: `(call, refusal) -> yes`. The model is not to be asked."""
 
 
@@ -36,15 +36,17 @@ class GatewayRun:
         """
         self._gateway, self._principal, self._writes, self._confirm = gateway, principal, writes, confirm
 
-    async def forward(self, ref: str, arguments: dict[str, Any], *, session: str, trace_id: str | None) -> CallResult:
+    async def forward(
+        self, ref: str, arguments: dict[str, Any], *, session: str, trace_id: str | None
+    ) -> ToolSetResult:
         """Return what became of a call."""
         try:
-            call = Call(
+            call = ToolCall(
                 name_or_ref=ref, arguments=arguments, session=session, trace_id=trace_id, write_allowed=self._writes
             )
         except ValidationError as error:
             text = f"the call was not made: {error.errors()[0]['msg'].removeprefix('Value error, ')}"
-            return CallResult(text=text, status=OutcomeStatus.REJECTED, ref=ref)
+            return ToolSetResult(text=text, status=OutcomeStatus.REJECTED, ref=ref)
         result = await self._gateway.call(call, principal=self._principal)
         refused = result.error
         if refused is not None and refused.confirmation and self._confirm and await self._confirm(call, result):
@@ -56,10 +58,10 @@ class GatewayRun:
         return _read(ref, result)
 
 
-def _read(ref: str, result: Envelope) -> CallResult:
+def _read(ref: str, result: Envelope) -> ToolSetResult:
     """Return the envelope as the model reads it; evidence for a confirmation is not for the model."""
     hidden = {"error": {"confirmation"}} if result.error else None
-    return CallResult(
+    return ToolSetResult(
         text=result.model_dump_json(exclude=hidden, exclude_defaults=True),
         status=OutcomeStatus.SUCCESS if result.ok else outcome_of(result) or OutcomeStatus.REJECTED,
         ref=ref,

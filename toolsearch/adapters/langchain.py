@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, NotRequired, cast
 
-from toolsearch.errors import MissingExtraError
+from toolsearch.model.errors import MissingExtraError
 
 if find_spec("langchain") is None:
     raise MissingExtraError(package="langchain", extra="langchain")
@@ -29,9 +29,9 @@ from toolsearch.adapters.calling import Run, nothing_runs
 from toolsearch.adapters.search_tool import DESCRIPTION, SEARCH_TOOL, parameters
 from toolsearch.adapters.source import ToolSource
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.contract import ToolRef
-from toolsearch.query import DefinitionFormat, Restriction, SearchRequest
-from toolsearch.result import Candidate
+from toolsearch.model.answer import Candidate
+from toolsearch.model.contract import ToolRef
+from toolsearch.model.request import DefinitionFormat, Restriction, SearchRequest
 
 KEPT = 1_000
 """Conversations whose tools a middleware keeps at hand; those of others are asked for again."""
@@ -138,14 +138,14 @@ class ToolSearchMiddleware(AgentMiddleware[ToolSearchState]):
             return request
         name = request.tool_call["name"]
         return request.override(
-            tool=FoundTool(name=name, description="", args_schema={}, tools=self._of(request.state))
+            tool=LangChainTool(name=name, description="", args_schema={}, tools=self._of(request.state))
         )
 
     def _of(self, state: Any) -> ToolSet:
         return self._toolset(cast(ToolSearchState, state)["toolsearch_session"])
 
 
-class FoundTool(BaseTool):
+class LangChainTool(BaseTool):
     """A tool of a session as a LangChain tool: a result's content is what the model reads, its artifact the value."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -168,14 +168,14 @@ class FoundTool(BaseTool):
         return result.text, result.value
 
 
-def langchain_tools(tools: ToolSet) -> list[FoundTool]:
+def langchain_tools(tools: ToolSet) -> list[LangChainTool]:
     """Return the search tool and the tools of a session, in order.
 
     Args:
         tools: In the format `langchain`.
     """
     search = {"name": tools.search_name, "description": DESCRIPTION, "args_schema": parameters()}
-    return [FoundTool(**definition, tools=tools) for definition in (search, *tools.definitions)]
+    return [LangChainTool(**definition, tools=tools) for definition in (search, *tools.definitions)]
 
 
 def said(messages: Sequence[BaseMessage]) -> list[str]:
@@ -183,7 +183,7 @@ def said(messages: Sequence[BaseMessage]) -> list[str]:
     return [str(message.text) for message in messages if isinstance(message, HumanMessage)]
 
 
-class ToolRetriever(BaseRetriever):
+class LangChainRetriever(BaseRetriever):
     """Tools as documents: the text is what the model reads, the metadata tell which tool and why."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-from toolsearch.errors import MissingExtraError
+from toolsearch.model.errors import MissingExtraError
 
 if find_spec("llama_index") is None:
     raise MissingExtraError(package="llama-index-core", extra="llama-index")
@@ -18,16 +18,16 @@ from llama_index.core.schema import QueryBundle
 from llama_index.core.tools import AsyncBaseTool, BaseTool, ToolMetadata, ToolOutput
 from pydantic import BaseModel, ConfigDict
 
-from toolsearch.adapters.calling import CallResult
+from toolsearch.adapters.calling import ToolSetResult
 from toolsearch.adapters.search_tool import DESCRIPTION, parameters
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.query import DefinitionFormat
+from toolsearch.model.request import DefinitionFormat
 
 FORMAT = DefinitionFormat.OPENAI
 """Format of the session: what `ToolMetadata.to_openai_tool` makes has the same shape."""
 
 
-class ToolRetriever(ObjectRetriever[BaseTool]):
+class LlamaIndexRetriever(ObjectRetriever[BaseTool]):
     """`tool_retriever=` of an agent: `search_tools`, and the tools that one conversation was handed.
 
     From step to step the list only grows at its end, except that a tool leaves it whose principal may not use it any
@@ -76,7 +76,7 @@ class FoundMetadata(ToolMetadata):
         return deepcopy(self.parameters)
 
 
-class FoundTool(AsyncBaseTool):
+class LlamaIndexTool(AsyncBaseTool):
     """A tool of a session as a LlamaIndex tool."""
 
     def __init__(self, tools: ToolSet, *, name: str, description: str, parameters: dict[str, Any]) -> None:
@@ -112,7 +112,7 @@ class FoundTool(AsyncBaseTool):
         """Do the same without holding up the event loop."""
         return self._output(await self._tools.acall(self._metadata.get_name(), arguments), arguments)
 
-    def _output(self, result: CallResult, arguments: dict[str, Any]) -> ToolOutput:
+    def _output(self, result: ToolSetResult, arguments: dict[str, Any]) -> ToolOutput:
         return ToolOutput(
             tool_name=self._metadata.get_name(),
             content=result.text,
@@ -129,7 +129,9 @@ def llama_index_tools(tools: ToolSet) -> list[BaseTool]:
         tools: In the format `FORMAT`.
     """
     search = {"name": tools.search_name, "description": DESCRIPTION, "parameters": parameters()}
-    return [FoundTool(tools, **function) for function in (search, *(made["function"] for made in tools.definitions))]
+    return [
+        LlamaIndexTool(tools, **function) for function in (search, *(made["function"] for made in tools.definitions))
+    ]
 
 
 def _model(name: str, schema: dict[str, Any]) -> type[BaseModel]:

@@ -10,7 +10,7 @@ import asyncio
 from importlib.util import find_spec
 from typing import Any
 
-from toolsearch.errors import MissingExtraError, RequestError
+from toolsearch.model.errors import MissingExtraError, RequestError
 
 if find_spec("agents") is None:
     raise MissingExtraError(package="openai-agents", extra="openai-agents")
@@ -25,7 +25,7 @@ from toolsearch.adapters.reading import user_texts
 from toolsearch.adapters.search_tool import DESCRIPTION, parameters
 from toolsearch.adapters.source import ToolSource
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.query import DefinitionFormat
+from toolsearch.model.request import DefinitionFormat
 
 
 class AgentTools(MCPServer):

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from toolsearch.adapters.calling import CallResult, Run, nothing_runs
+from toolsearch.adapters.calling import Run, ToolSetResult, nothing_runs
 from toolsearch.adapters.reading import part, parts, user_texts
 from toolsearch.adapters.search_tool import DESCRIPTION, parameters
 from toolsearch.adapters.source import ToolSource
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.query import DefinitionFormat
-from toolsearch.result import CandidateSet
+from toolsearch.model.answer import CandidateSet
+from toolsearch.model.request import DefinitionFormat
 
 
 class ChatTools:
@@ -60,5 +60,5 @@ def _what(call: Any) -> tuple[str, Any]:
     return str(part(function, "name")), part(function, "arguments")
 
 
-def _answer(call: Any, result: CallResult) -> dict[str, Any]:
+def _answer(call: Any, result: ToolSetResult) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": str(part(call, "id")), "content": result.text}

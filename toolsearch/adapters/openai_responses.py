@@ -11,15 +11,15 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolsearch.adapters.calling import CallResult, Run, nothing_runs
+from toolsearch.adapters.calling import Run, ToolSetResult, nothing_runs
 from toolsearch.adapters.reading import part, parts, user_texts
 from toolsearch.adapters.search_tool import DESCRIPTION, parameters
 from toolsearch.adapters.source import ToolSource
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.contract import ToolRef
-from toolsearch.export.openai import by_namespace, tool_search_output
-from toolsearch.query import DefinitionFormat
-from toolsearch.result import CandidateSet, SessionTool
+from toolsearch.contracts.export.openai import by_namespace, tool_search_output
+from toolsearch.model.answer import CandidateSet, SessionTool
+from toolsearch.model.contract import ToolRef
+from toolsearch.model.request import DefinitionFormat
 
 _TEXTS = ("input_text", "text")
 
@@ -96,7 +96,7 @@ class ResponsesTools:
         searches = part(call, "type") == "tool_search_call"
         return self.toolset.search_name if searches else str(part(call, "name")), part(call, "arguments")
 
-    def _answer(self, call: Any, result: CallResult) -> dict[str, Any]:
+    def _answer(self, call: Any, result: ToolSetResult) -> dict[str, Any]:
         called = part(call, "call_id")
         if part(call, "type") == "tool_search_call":
             return tool_search_output(self._loaded(result.found), call_id=called)

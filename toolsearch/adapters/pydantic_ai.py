@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from toolsearch.errors import MissingExtraError
+from toolsearch.model.errors import MissingExtraError
 
 if find_spec("pydantic_ai") is None:
     raise MissingExtraError(package="pydantic-ai-slim", extra="pydantic-ai")
@@ -26,9 +26,9 @@ from toolsearch.adapters.calling import Run, nothing_runs
 from toolsearch.adapters.search_tool import DESCRIPTION, parameters
 from toolsearch.adapters.source import ToolSource
 from toolsearch.adapters.toolset import ToolSet
-from toolsearch.contract import ToolRef
-from toolsearch.export import api_names
-from toolsearch.query import DefinitionFormat, Restriction, SearchRequest
+from toolsearch.contracts.export import api_names
+from toolsearch.model.contract import ToolRef
+from toolsearch.model.request import DefinitionFormat, Restriction, SearchRequest
 
 _ANY_OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 """Whether arguments fit is judged by what runs the tool; pydantic-ai only sees to it that they are an object."""

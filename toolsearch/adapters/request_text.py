@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from toolsearch.analysis.analyzer import analyze
-from toolsearch.query import MAX_QUERY_CHARS
+from toolsearch.model.request import MAX_QUERY_CHARS
+from toolsearch.text.analysis.analyzer import analyze
 
 ENOUGH_WORDS = 4
 """A message of fewer words ("yes, that one", "那取消呢") is searched together with the one before it."""

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolsearch.errors import RequestError
-from toolsearch.result import Candidate, CandidateSet, SessionTool
+from toolsearch.model.answer import Candidate, CandidateSet, SessionTool
+from toolsearch.model.errors import RequestError
 
 SEARCH_TOOL = "search_tools"
 """Its default name, the same as that of the MCP server's tool."""

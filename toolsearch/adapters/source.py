@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from toolsearch.engine import ToolIndex
-from toolsearch.query import Outcome, Principal, SearchRequest
-from toolsearch.result import CandidateSet, SessionList
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.answer import CandidateSet, SessionList
+from toolsearch.model.request import Outcome, Principal, SearchRequest
 
 
 class SourceSessions(Protocol):

@@ -18,13 +18,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from toolsearch.adapters.calling import CallResult, Forwards, Run, failed, nothing_runs, parsed, succeeded
+from toolsearch.adapters.calling import Forwards, Run, ToolSetResult, failed, nothing_runs, parsed, succeeded
 from toolsearch.adapters.request_text import request_text, speaks
 from toolsearch.adapters.search_tool import SEARCH_TOOL, asked, found_text
 from toolsearch.adapters.source import ToolSource
-from toolsearch.errors import RequestError, ToolSearchError, UnknownSession, UnknownTool
-from toolsearch.query import DefinitionFormat, Detail, Outcome, OutcomeStatus, Restriction, SearchRequest
-from toolsearch.result import CandidateSet, SessionTool
+from toolsearch.model.answer import CandidateSet, SessionTool
+from toolsearch.model.errors import RequestError, ToolSearchError, UnknownSession, UnknownTool
+from toolsearch.model.request import DefinitionFormat, Detail, Outcome, OutcomeStatus, Restriction, SearchRequest
 
 _LOG = logging.getLogger("toolsearch.adapters")
 
@@ -151,7 +151,7 @@ class ToolSet:
         """Tell whether a call is one of the search tool."""
         return name == self.search_name
 
-    def call(self, name: str, arguments: str | Mapping[str, Any] | None) -> CallResult:
+    def call(self, name: str, arguments: str | Mapping[str, Any] | None) -> ToolSetResult:
         """Run a call of the model, if its tool is still in the list, and report how it ended.
 
         Nothing that the model sends and nothing that fails makes it raise. A call of the search tool is answered, too.
@@ -159,7 +159,7 @@ class ToolSet:
         if self.is_search(name):
             return self._searched(arguments)
         begun = self._begun(name, arguments)
-        if isinstance(begun, CallResult):
+        if isinstance(begun, ToolSetResult):
             return begun
         ref, given = begun
         started = time.perf_counter()
@@ -172,12 +172,12 @@ class ToolSet:
         self._report(result, since=started)
         return result
 
-    async def acall(self, name: str, arguments: str | Mapping[str, Any] | None) -> CallResult:
+    async def acall(self, name: str, arguments: str | Mapping[str, Any] | None) -> ToolSetResult:
         """Do what `call` does without holding up the event loop; `run` may be async."""
         if self.is_search(name):
             return await asyncio.to_thread(self._searched, arguments)
         begun = await asyncio.to_thread(self._begun, name, arguments)
-        if isinstance(begun, CallResult):
+        if isinstance(begun, ToolSetResult):
             return begun
         ref, given = begun
         if isinstance(self._run, Forwards):
@@ -191,25 +191,27 @@ class ToolSet:
         await asyncio.to_thread(self._report, result, since=started)
         return result
 
-    def _searched(self, arguments: str | Mapping[str, Any] | None) -> CallResult:
+    def _searched(self, arguments: str | Mapping[str, Any] | None) -> ToolSetResult:
         """Run a call of the search tool."""
         try:
             query, limit = asked(parsed(arguments))
             answer = self.search(query, k=limit)
         except ToolSearchError as error:
-            return CallResult(text=f"the search failed: {_told(error)}", status=OutcomeStatus.REJECTED)
+            return ToolSetResult(text=f"the search failed: {_told(error)}", status=OutcomeStatus.REJECTED)
         tools = self.found(answer)
-        return CallResult(text=found_text(answer, tools), status=OutcomeStatus.SUCCESS, found=tuple(tools))
+        return ToolSetResult(text=found_text(answer, tools), status=OutcomeStatus.SUCCESS, found=tuple(tools))
 
-    def _begun(self, name: str, arguments: str | Mapping[str, Any] | None) -> CallResult | tuple[str, dict[str, Any]]:
+    def _begun(
+        self, name: str, arguments: str | Mapping[str, Any] | None
+    ) -> ToolSetResult | tuple[str, dict[str, Any]]:
         """Return reference and arguments of a call, or its refusal."""
         try:
             self.look()
             return self.tool(name).ref, parsed(arguments)
         except ToolSearchError as error:
-            return CallResult(text=f"the call was not made: {_told(error)}", status=OutcomeStatus.REJECTED)
+            return ToolSetResult(text=f"the call was not made: {_told(error)}", status=OutcomeStatus.REJECTED)
 
-    def _report(self, result: CallResult, *, since: float) -> None:
+    def _report(self, result: ToolSetResult, *, since: float) -> None:
         """Report how a call ended, under the trace_id of the newest search that found its tool."""
         assert result.ref is not None
         outcome = Outcome(

@@ -45,7 +45,7 @@ from toolsearch.cli.tools import tools
 from toolsearch.cli.train import train
 from toolsearch.cli.tune import tune
 from toolsearch.cli.why_not import why_not
-from toolsearch.errors import ToolSearchError
+from toolsearch.model.errors import ToolSearchError
 
 EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130

@@ -39,8 +39,8 @@ def bench(
     """Run the labelled requests of a folder: recall, MRR, nDCG, coverage, refusals, latency by stage."""
     from pydantic_core import to_json
 
-    from toolsearch.errors import RequestError
     from toolsearch.eval.bench import bench_dataset
+    from toolsearch.model.errors import RequestError
 
     modes = tuple(mode or _MODES)
     unknown = sorted(set(modes) - set(_MODES))

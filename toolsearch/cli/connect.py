@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from toolsearch.errors import RequestError
+from toolsearch.model.errors import RequestError
 from toolsearch.serve.address import read_address
 
 if TYPE_CHECKING:
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
         SearchRequest,
         ToolContract,
     )
-    from toolsearch.export import ExportedTools
-    from toolsearch.lint.check import LintOptions
-    from toolsearch.lint.finding import LintReport
-    from toolsearch.live import LearnReport
-    from toolsearch.models import LearntModel, ModelEntry
-    from toolsearch.preparation import Prepared, PrepareRequest
-    from toolsearch.query import DefinitionFormat, Detail
-    from toolsearch.result import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
+    from toolsearch.contracts.change.diff import ToolDiff
+    from toolsearch.contracts.change.records import PendingReport, Revision
+    from toolsearch.contracts.export import ExportedTools
+    from toolsearch.contracts.lint.check import LintOptions
+    from toolsearch.contracts.lint.finding import LintReport
+    from toolsearch.engine.models import LearntModel, ModelEntry
+    from toolsearch.engine.writer import LearnReport
+    from toolsearch.model.answer import ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
+    from toolsearch.model.prepared import Prepared, PrepareRequest
+    from toolsearch.model.request import DefinitionFormat, Detail
     from toolsearch.store.sources import SourceRow
-    from toolsearch.versions.diff import ToolDiff
-    from toolsearch.versions.records import PendingReport, Revision
 
 
 class SessionVerbs(Protocol):
@@ -189,7 +189,7 @@ def connected(
         RequestError: If a principal is given and a server, which decides on the principal itself, owns the index.
         IndexStateError: If there is no usable index.
     """
-    from toolsearch.settings import load_settings
+    from toolsearch.serve.settings import load_settings
 
     settings = load_settings(index=index)
     remote = server_of(settings.index, api_key=api_key)
@@ -203,7 +203,7 @@ def connected(
         yield remote, settings.local_principal
         return
     from toolsearch import ToolIndex
-    from toolsearch.live import REGISTRY_FILE
+    from toolsearch.engine.writer import REGISTRY_FILE
 
     registry = settings.index / REGISTRY_FILE
     with ToolIndex.open(

@@ -13,7 +13,7 @@ from toolsearch.cli.connect import connected
 
 if TYPE_CHECKING:
     from toolsearch import ToolContract
-    from toolsearch.versions.diff import CatalogueDiff, ToolDiff
+    from toolsearch.contracts.change.diff import CatalogueDiff, ToolDiff
 
 EXIT_WORSE = 1
 
@@ -23,7 +23,7 @@ _OLD = typer.Argument(
 )
 
 
-class FailOn(StrEnum):
+class DiffFailOn(StrEnum):
     """From which class of change on the exit code is 1."""
 
     SAFE = "safe"
@@ -36,7 +36,7 @@ def diff(
     old: Annotated[str, _OLD],
     new: Annotated[str, typer.Argument(help="The same.", show_default=False)],
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 1 if a change is of this class or worse.", show_default=False)
+        DiffFailOn | None, typer.Option(help="Exit with 1 if a change is of this class or worse.", show_default=False)
     ] = None,
     server: Annotated[
         str | None, typer.Option(help="Server of the tools whose source names none.", show_default=False)
@@ -55,8 +55,8 @@ def diff(
     as_json: o.JsonOption = False,
 ) -> None:
     """Say what changed between two contracts or catalogues, and how much that breaks."""
-    from toolsearch.versions.change import ChangeClass
-    from toolsearch.versions.diff import CatalogueDiff, diff_catalogues
+    from toolsearch.contracts.change.change import ChangeClass
+    from toolsearch.contracts.change.diff import CatalogueDiff, diff_catalogues
 
     sides = [_contracts(side, server=server, trusted=trusted, api_key=api_key) for side in (old, new)]
     before, after = sides
@@ -112,7 +112,7 @@ def _one(contracts: tuple[ToolContract, ...], *, like: str) -> ToolContract:
     Raises:
         RequestError: If there is none, or several.
     """
-    from toolsearch.errors import RequestError
+    from toolsearch.model.errors import RequestError
 
     tool = like.partition("@")[0]
     found = [each for each in contracts if tool in (each.identity.name, f"{each.identity.server}/{each.identity.name}")]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolsearch import ToolContract
-    from toolsearch.ingest.proposals import Proposal, Proposer, Review
+    from toolsearch.contracts.enrich.proposals import EnrichmentProposal, Proposer, Review
 
 
 def enrich(
@@ -43,8 +43,8 @@ def enrich(
     """Propose better descriptions: from the tools' own text, or from a model. For administrators."""
     from pydantic_core import to_json
 
-    from toolsearch.errors import RequestError
-    from toolsearch.ingest.proposals import applied
+    from toolsearch.contracts.enrich.proposals import applied
+    from toolsearch.model.errors import RequestError
 
     if bool(refs) == (reviewed is not None):
         raise RequestError("name the tools, or the file of a review by --from", field="refs")
@@ -74,8 +74,8 @@ def enrich(
 
 
 def _proposer(endpoint: str | None, *, model: str | None, key: str | None) -> Proposer:
-    from toolsearch.ingest.endpoint import EndpointProposer
-    from toolsearch.ingest.proposals import Rereading
+    from toolsearch.contracts.enrich.endpoint import EndpointProposer
+    from toolsearch.contracts.enrich.proposals import Rereading
 
     if endpoint is None or model is None:
         return Rereading()
@@ -83,29 +83,29 @@ def _proposer(endpoint: str | None, *, model: str | None, key: str | None) -> Pr
 
 
 def _one(contracts: dict[str, ToolContract], ref: str) -> ToolContract:
-    from toolsearch.errors import UnknownTool
+    from toolsearch.model.errors import UnknownTool
 
     if ref not in contracts:
         raise UnknownTool(f"no tool {ref[:200]!r}")
     return contracts[ref]
 
 
-def _review(contract: ToolContract, proposal: Proposal, contracts: dict[str, ToolContract]) -> Review:
-    from toolsearch.ingest.proposals import review
+def _review(contract: ToolContract, proposal: EnrichmentProposal, contracts: dict[str, ToolContract]) -> Review:
+    from toolsearch.contracts.enrich.proposals import review
 
     server = contract.identity.server
     names = {other.identity.name for other in contracts.values() if other.identity.server == server}
     return review(contract, proposal, neighbours=names)
 
 
-def _read(file: Path, contracts: dict[str, ToolContract]) -> list[tuple[ToolContract, Proposal]]:
+def _read(file: Path, contracts: dict[str, ToolContract]) -> list[tuple[ToolContract, EnrichmentProposal]]:
     """Return the proposals of a file of reviews, each for the very contract that was reviewed.
 
     Raises:
         RequestError: If the file is none, or a tool has changed since.
     """
-    from toolsearch.errors import RequestError
-    from toolsearch.ingest.proposals import Review, proposal_of
+    from toolsearch.contracts.enrich.proposals import Review, proposal_of
+    from toolsearch.model.errors import RequestError
 
     data = o.read_data(str(file), what="review file")
     if not isinstance(data, list):
@@ -124,7 +124,7 @@ def _print(reviews: Sequence[Review], *, changed: int, apply: bool) -> None:
     from rich.padding import Padding
 
     from toolsearch.cli.render import console, plain
-    from toolsearch.explain import counted
+    from toolsearch.model.reasons import counted
 
     out = console()
 

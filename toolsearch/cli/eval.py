@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from toolsearch.eval.baseline import Change
+    from toolsearch.eval.baseline import CaseChange
     from toolsearch.eval.cases import CaseSuite
-    from toolsearch.eval.gate import Gate
+    from toolsearch.eval.gate import EvalGate
     from toolsearch.eval.judge import CaseResult, Searcher
 
 EXIT_BELOW = 1
@@ -75,8 +75,8 @@ def eval_cases(
 
 
 def _loaded(cases: Path) -> tuple[CaseSuite, ...]:
-    from toolsearch.errors import DataError
     from toolsearch.eval.cases import load_cases
+    from toolsearch.model.errors import DataError
 
     if not cases.exists():
         raise DataError("is not there; name a case file or a folder of them", source=str(cases))
@@ -90,7 +90,7 @@ def _label(suite: CaseSuite, suites: Sequence[CaseSuite]) -> str:
 
 
 def _some(suites: Sequence[CaseSuite], *, cases: Path, split: str | None) -> list[CaseSuite]:
-    from toolsearch.errors import DataError
+    from toolsearch.model.errors import DataError
 
     kept = [suite for suite in suites if suite.cases]
     if not kept:
@@ -103,9 +103,9 @@ def _searcher(
 ) -> Searcher:
     """Return what the cases are asked of: a built index, read only, or a catalogue in memory."""
     from toolsearch import ToolIndex
-    from toolsearch.errors import RequestError
     from toolsearch.eval.selection import scene_of
-    from toolsearch.settings import load_settings
+    from toolsearch.model.errors import RequestError
+    from toolsearch.serve.settings import load_settings
 
     if index is not None and catalog is not None:
         raise RequestError("give --index or --catalog, not both")
@@ -116,7 +116,7 @@ def _searcher(
     return stack.enter_context(scene_of(suites, catalog=catalog, encoder=encoder).index())
 
 
-def _print(results: Sequence[CaseResult], *, change: Change | None, gate: Gate) -> None:
+def _print(results: Sequence[CaseResult], *, change: CaseChange | None, gate: EvalGate) -> None:
     from rich.table import Table
 
     from toolsearch.cli.render import console, one_line

@@ -15,7 +15,7 @@ from toolsearch.cli import options as o
 from toolsearch.cli.connect import connected
 
 if TYPE_CHECKING:
-    from toolsearch.export import ExportedTools
+    from toolsearch.contracts.export import ExportedTools
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -49,7 +49,7 @@ def export(
     api_key: o.ApiKeyOption = None,
 ) -> None:
     """Print the visible tools as JSON in a provider's shape, with what the shape does not say."""
-    from toolsearch.query import DefinitionFormat, Detail
+    from toolsearch.model.request import DefinitionFormat, Detail
 
     who = o.principal_from(
         subject=subject, tenant=tenant, environment=environment, role=role, scope=scope, file=principal
@@ -71,7 +71,7 @@ def export(
 
 
 def _member(kind: type[Choice], text: str, *, option: str) -> Choice:
-    from toolsearch.errors import RequestError
+    from toolsearch.model.errors import RequestError
 
     try:
         return kind(text)
@@ -81,7 +81,7 @@ def _member(kind: type[Choice], text: str, *, option: str) -> Choice:
 
 
 def _write(path: Path, exported: ExportedTools) -> None:
-    from toolsearch.errors import RequestError
+    from toolsearch.model.errors import RequestError
 
     try:
         path.write_text(json.dumps(exported.names, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
@@ -90,7 +90,7 @@ def _write(path: Path, exported: ExportedTools) -> None:
 
 
 def _summary(exported: ExportedTools) -> str:
-    from toolsearch.explain import counted
+    from toolsearch.model.reasons import counted
 
     counts = Counter(loss.kind.value.replace("_", " ") for loss in exported.lost)
     lost = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))

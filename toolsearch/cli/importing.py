@@ -13,13 +13,13 @@ import typer
 
 from toolsearch.cli import options as o
 from toolsearch.cli.progress import progress_bar
-from toolsearch.errors import RequestError
+from toolsearch.model.errors import RequestError
 
 if TYPE_CHECKING:
-    from toolsearch.importing import ImportReport, Refusal, ServerReport
-    from toolsearch.importing.following import Followed
-    from toolsearch.importing.job import Take
-    from toolsearch.upstream import UpstreamServer
+    from toolsearch.calls.importing import ImportReport, RefusedTool, ServerReport
+    from toolsearch.calls.importing.following import Followed
+    from toolsearch.calls.importing.job import Take
+    from toolsearch.calls.upstream import UpstreamServer
 
 _SHOWN = 20
 _INCOMPLETE = 3
@@ -62,7 +62,7 @@ def import_command(
     """Import tools; of each server that is read, tools that are no longer there are removed. For administrators."""
     import os
 
-    from toolsearch.importing import ServerSource, run_import, sources_from
+    from toolsearch.calls.importing import ServerSource, run_import, sources_from
 
     named = sources_from(
         sources,
@@ -100,9 +100,9 @@ def import_command(
 def _taking(index: Path | None, *, api_key: str | None) -> Iterator[Callable[..., ImportReport]]:
     """Yield what brings the index, or that of the server that owns it, to what was read."""
     from toolsearch import ToolIndex
+    from toolsearch.calls.importing import import_readings
     from toolsearch.cli.connect import connected
     from toolsearch.cli.remote_importing import RemoteImporting
-    from toolsearch.importing import import_readings
 
     with connected(index, principal=None, api_key=api_key) as (found, _):
         if isinstance(found, RemoteImporting):
@@ -117,8 +117,8 @@ def _follow(take: Take, servers: Sequence[UpstreamServer], *, trusted: bool, tim
     """Follow live servers until interrupted."""
     import asyncio
 
-    from toolsearch.importing.following import follow_servers
-    from toolsearch.upstream.connect import connect
+    from toolsearch.calls.importing.following import follow_servers
+    from toolsearch.calls.upstream.connect import connect
 
     def tell(round_: Followed) -> None:
         report = round_.report
@@ -169,7 +169,7 @@ def _print_server(report: ServerReport, *, after_ms: float | None = None) -> Non
     _print_refusals(report.refused)
 
 
-def _print_refusals(refused: Sequence[Refusal]) -> None:
+def _print_refusals(refused: Sequence[RefusedTool]) -> None:
     from toolsearch.cli.render import console, plain
 
     errors = console(stderr=True)

@@ -58,7 +58,7 @@ def index(
     as_json: o.JsonOption = False,
 ) -> None:
     """Read tool definitions into an index: add, replace, and with --prune remove."""
-    from toolsearch.errors import RequestError
+    from toolsearch.model.errors import RequestError
 
     if not sources and not rebuild and (path / CONTRACTS_FOLDER).is_dir():
         sources = [path / CONTRACTS_FOLDER]
@@ -118,7 +118,7 @@ def seen_by_nobody(contracts: Sequence[ToolContract], *, rules: RuleBook) -> lis
 
 def _rules(file: Path | None, *, public: bool) -> RuleBook | None:
     from toolsearch import RuleBook
-    from toolsearch.errors import RequestError
+    from toolsearch.model.errors import RequestError
 
     if file is not None and public:
         raise RequestError("--rules and --public exclude each other: put the public rule into the file", field="rules")
@@ -131,7 +131,7 @@ def _rules(file: Path | None, *, public: bool) -> RuleBook | None:
 
 def _read(sources: Sequence[Path], *, server: str | None, trusted: bool) -> _Read:
     from toolsearch import read_path
-    from toolsearch.errors import ContractError
+    from toolsearch.model.errors import ContractError
 
     contracts: dict[object, ToolContract] = {}
     refused: list[Exception] = []
@@ -161,8 +161,8 @@ def _apply(
 ) -> tuple[ChangeReport, RuleBook | None]:
     """Change the index; return what changed and, where they are known, the rules in force."""
     from toolsearch.cli.connect import server_of
-    from toolsearch.errors import RequestError
-    from toolsearch.settings import load_settings
+    from toolsearch.model.errors import RequestError
+    from toolsearch.serve.settings import load_settings
 
     remote = server_of(path, api_key=api_key)
     if remote is not None:
@@ -185,7 +185,7 @@ def _apply(
 @contextmanager
 def _opened(path: Path, *, book: RuleBook | None, encoder: str | None, rebuild: bool) -> Iterator[ToolIndex]:
     from toolsearch import ToolIndex
-    from toolsearch.errors import IndexMissing
+    from toolsearch.model.errors import IndexMissing
 
     try:
         found = ToolIndex.open(path, encoder=encoder, rebuild=rebuild)
@@ -206,7 +206,7 @@ def _print_json(changes: ChangeReport, refused: Sequence[Exception], unseen: Seq
 
 def _print_report(changes: ChangeReport, refused: Sequence[Exception], unseen: Sequence[str]) -> None:
     from toolsearch.cli.render import console, plain
-    from toolsearch.explain import counted
+    from toolsearch.model.reasons import counted
 
     counts = {
         "added": changes.added,

@@ -18,7 +18,7 @@ def key(
 ) -> None:
     """Make an API key for a principal, and the entry of the keys file that lets it in."""
     from toolsearch.cli.render import console, plain
-    from toolsearch.errors import RequestError
+    from toolsearch.model.errors import RequestError
     from toolsearch.serve.keys import new_key
 
     who = o.principal_from(

@@ -10,7 +10,7 @@ import typer
 
 from toolsearch.cli import options as o
 from toolsearch.cli.connect import connected
-from toolsearch.errors import RequestError
+from toolsearch.model.errors import RequestError
 
 if TYPE_CHECKING:
     from toolsearch import PastRequest

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolsearch.cli import options as o
-from toolsearch.errors import RequestError
+from toolsearch.model.errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolsearch.lint.check import LintOptions
-    from toolsearch.lint.finding import LintReport
-    from toolsearch.lintfiles import LintedFiles
+    from toolsearch.contracts.lint.check import LintOptions
+    from toolsearch.contracts.lint.finding import LintReport
+    from toolsearch.engine.lint_files import LintedFiles
 
 EXIT_FOUND, EXIT_REFUSED = 1, 3
 
@@ -31,7 +31,7 @@ class Format(StrEnum):
     SARIF = "sarif"
 
 
-class FailOn(StrEnum):
+class LintFailOn(StrEnum):
     """From which severity on the command fails."""
 
     ERROR = "error"
@@ -59,8 +59,10 @@ def lint(
         typer.Option(help="Another severity, RULE=error|warning|note; repeat.", show_default=False),
     ] = None,
     format: Annotated[Format, typer.Option(help="How findings are printed.")] = Format.TEXT,
-    fail_on: Annotated[FailOn, typer.Option(help="Exit with 1 if a finding is that grave.")] = FailOn.ERROR,
-    least: Annotated[FailOn | None, typer.Option(help="Print no finding of less weight.", show_default=False)] = None,
+    fail_on: Annotated[LintFailOn, typer.Option(help="Exit with 1 if a finding is that grave.")] = LintFailOn.ERROR,
+    least: Annotated[
+        LintFailOn | None, typer.Option(help="Print no finding of less weight.", show_default=False)
+    ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Correct what is mechanical in our own contract files; print other changes.")
     ] = False,
@@ -95,7 +97,7 @@ def lint(
         return
     if index is not None or who is not None:
         raise RequestError("name files, or an index and on whose behalf, not both", field="sources")
-    from toolsearch.lintfiles import lint_files
+    from toolsearch.engine.lint_files import lint_files
 
     linted = lint_files(sources, options=chosen, server=server)
     if fix:
@@ -106,8 +108,8 @@ def lint(
 
 
 def _options(select: list[str] | None, ignore: list[str] | None, severity: list[str] | None) -> LintOptions:
-    from toolsearch.lint.check import LintOptions
-    from toolsearch.lint.finding import Severity
+    from toolsearch.contracts.lint.check import LintOptions
+    from toolsearch.contracts.lint.finding import Severity
 
     severities = {}
     for text in severity or ():
@@ -127,14 +129,14 @@ def _finish(
     options: LintOptions,
     *,
     format: Format,
-    fail_on: FailOn,
-    least: FailOn | None,
+    fail_on: LintFailOn,
+    least: LintFailOn | None,
     refused: bool = False,
 ) -> None:
-    from toolsearch.lint.finding import Severity
+    from toolsearch.contracts.lint.finding import Severity
 
-    failed = fail_on is not FailOn.NEVER and bool(report.at_least(Severity(fail_on.value)))
-    if least is FailOn.NEVER:
+    failed = fail_on is not LintFailOn.NEVER and bool(report.at_least(Severity(fail_on.value)))
+    if least is LintFailOn.NEVER:
         report = report.model_copy(update={"findings": ()})
     elif least is not None:
         report = report.model_copy(update={"findings": report.at_least(Severity(least.value))})
@@ -142,7 +144,7 @@ def _finish(
         print(report.model_dump_json())
     elif format is Format.SARIF:
         from toolsearch import __version__
-        from toolsearch.lint.sarif import sarif
+        from toolsearch.contracts.lint.sarif import sarif
 
         log = sarif(report, rules=[rule for rule, _ in options.rules()], version=__version__)
         print(json.dumps(log, ensure_ascii=False, indent=2))
@@ -158,9 +160,9 @@ def _finish(
 
 def _fixed(linted: LintedFiles, sources: Sequence[Path], options: LintOptions, *, server: str | None) -> LintedFiles:
     """Write corrections of our own contract files, print those of others, and check again what was written."""
-    from toolsearch.index.atomic import replace_durably
-    from toolsearch.lint.fix import corrections
-    from toolsearch.lintfiles import lint_files
+    from toolsearch.contracts.lint.fix import corrections
+    from toolsearch.engine.lint_files import lint_files
+    from toolsearch.search.index.atomic import replace_durably
 
     written = False
     for correction in corrections(linted.report.findings, linted.found):
@@ -186,7 +188,7 @@ def _fixed(linted: LintedFiles, sources: Sequence[Path], options: LintOptions, *
 
 
 def _print_rules(format: Format) -> None:
-    from toolsearch.lint.check import RULES
+    from toolsearch.contracts.lint.check import RULES
 
     if format is not Format.TEXT:
         keys = ("id", "name", "severity", "summary", "fixable")

@@ -12,8 +12,8 @@ from toolsearch.cli import options as o
 
 if TYPE_CHECKING:
     from toolsearch import Principal, ToolIndex
-    from toolsearch.settings import Settings
-    from toolsearch.upstream import UpstreamServer
+    from toolsearch.calls.upstream import UpstreamServer
+    from toolsearch.serve.settings import Settings
 
 
 def mcp(
@@ -41,8 +41,8 @@ def mcp(
     api_key: o.ApiKeyOption = None,
 ) -> None:
     """Serve MCP: four tools that find, describe and call all the others."""
-    from toolsearch.errors import MissingExtraError, RequestError
-    from toolsearch.settings import load_settings
+    from toolsearch.model.errors import MissingExtraError, RequestError
+    from toolsearch.serve.settings import load_settings
 
     who = o.principal_from(
         subject=subject, tenant=tenant, environment=environment, role=role, scope=scope, file=principal
@@ -82,8 +82,8 @@ def _over_stdio(settings: Settings, *, who: Principal | None, api_key: str | Non
     import asyncio
 
     from toolsearch.cli.connect import server_of
-    from toolsearch.errors import RequestError
-    from toolsearch.serve.mcp_stdio import hand_on, serve_stdio
+    from toolsearch.model.errors import RequestError
+    from toolsearch.serve.mcp.over_stdio import hand_on, serve_stdio
     from toolsearch.serve.upstreams import configured_servers
 
     remote = server_of(settings.index, api_key=api_key)
@@ -121,7 +121,7 @@ def _log_to_stderr(settings: Settings) -> None:
 def _opened(settings: Settings, *, servers: tuple[UpstreamServer, ...]) -> ToolIndex:
     """Open the index, or one in memory where there is none and the configured servers bring all tools."""
     from toolsearch import RuleBook, ToolIndex
-    from toolsearch.errors import IndexMissing
+    from toolsearch.model.errors import IndexMissing
 
     try:
         return ToolIndex.open(

@@ -10,10 +10,10 @@ import typer
 
 from toolsearch.cli import options as o
 from toolsearch.cli.connect import connected
-from toolsearch.errors import RequestError
+from toolsearch.model.errors import RequestError
 
 if TYPE_CHECKING:
-    from toolsearch.models import ModelEntry
+    from toolsearch.engine.models import ModelEntry
 
 _INSTALL = typer.Option(help="Install the model that `train --out` wrote, and put it into service.", show_default=False)
 
@@ -31,7 +31,7 @@ def models(
     """List the learnt models of an index, or change which of them serves. For administrators."""
     if sum((activate is not None, rollback, install is not None)) > 1:
         raise RequestError("--activate, --rollback and --install exclude each other: give one of them")
-    from toolsearch.models import LearntModel
+    from toolsearch.engine.models import LearntModel
 
     model = None
     if install is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from toolsearch.errors import RequestError
+from toolsearch.model.errors import RequestError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -10,7 +10,7 @@ from toolsearch.cli import options as o
 from toolsearch.cli.connect import connected
 
 if TYPE_CHECKING:
-    from toolsearch.preparation import Prepared
+    from toolsearch.model.prepared import Prepared
 
 _REF = typer.Argument(help="The tool: server/name@version, server/name, or its name.", show_default=False)
 
@@ -41,7 +41,7 @@ def prepare(
     as_json: o.JsonOption = False,
 ) -> None:
     """Tell what a call of one tool needs and what of that the conversation states; nothing is called."""
-    from toolsearch.preparation import PrepareRequest
+    from toolsearch.model.prepared import PrepareRequest
 
     fields: dict[str, Any] = {
         "conversation": o.read_data(conversation, what="conversation file") if conversation is not None else None,

@@ -30,10 +30,10 @@ from toolsearch.cli.remote_models import RemoteModels
 from toolsearch.cli.remote_prepare import RemotePrepare
 from toolsearch.cli.remote_sessions import RemoteSessions
 from toolsearch.cli.remote_versions import RemoteVersions
-from toolsearch.errors import IndexLocked
-from toolsearch.live import LearnReport
-from toolsearch.problem import as_error, json_or_none
-from toolsearch.result import ScoreExplanation, ToolSummary, VisibilityReport
+from toolsearch.client.errors import as_error, json_or_none
+from toolsearch.engine.writer import LearnReport
+from toolsearch.model.answer import ScoreExplanation, ToolSummary, VisibilityReport
+from toolsearch.model.errors import IndexLocked
 
 _CHANGES = TypeAdapter(ChangeReport)
 _LEARNT = TypeAdapter(LearnReport)

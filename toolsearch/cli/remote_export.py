@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from toolsearch.export import ExportedTools
-from toolsearch.query import DefinitionFormat, Detail, Principal
+from toolsearch.contracts.export import ExportedTools
+from toolsearch.model.request import DefinitionFormat, Detail, Principal
 
 
 class RemoteExport:

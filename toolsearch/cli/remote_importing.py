@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import TypeAdapter
 
-from toolsearch.importing import ImportReport, Reading
+from toolsearch.calls.importing import ImportReport, Reading
 from toolsearch.store.sources import SourceRow
 
 _SOURCES = TypeAdapter(tuple[SourceRow, ...])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from toolsearch.lint.check import LintOptions
-from toolsearch.lint.finding import LintReport
-from toolsearch.query import Principal
+from toolsearch.contracts.lint.check import LintOptions
+from toolsearch.contracts.lint.finding import LintReport
+from toolsearch.model.request import Principal
 
 
 class RemoteLint:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import TypeAdapter
 
 from toolsearch.cli.remote_sessions import Send
-from toolsearch.models import LearntModel, ModelEntry
+from toolsearch.engine.models import LearntModel, ModelEntry
 
 _ENTRIES = TypeAdapter(tuple[ModelEntry, ...])
 _ENTRY_OR_NONE = TypeAdapter(ModelEntry | None)

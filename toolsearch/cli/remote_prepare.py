@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolsearch.preparation import Prepared, PrepareRequest
-from toolsearch.query import Principal
+from toolsearch.model.prepared import Prepared, PrepareRequest
+from toolsearch.model.request import Principal
 
 
 class RemotePrepare:

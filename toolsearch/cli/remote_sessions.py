@@ -8,8 +8,8 @@ from typing import Protocol
 from urllib.parse import quote
 
 from toolsearch import Principal
-from toolsearch.query import Detail
-from toolsearch.result import SessionList, SessionRefresh
+from toolsearch.model.answer import SessionList, SessionRefresh
+from toolsearch.model.request import Detail
 
 
 class Send(Protocol):

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from toolsearch import Principal, ToolContract
 from toolsearch.cli.remote_sessions import Send
-from toolsearch.versions.diff import ToolDiff
-from toolsearch.versions.records import PendingReport, Revision
+from toolsearch.contracts.change.diff import ToolDiff
+from toolsearch.contracts.change.records import PendingReport, Revision
 
 _CONTRACTS = TypeAdapter(tuple[ToolContract, ...])
 _REVISIONS = TypeAdapter(tuple[Revision, ...])

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toolsearch.analysis.characters import escaped, hidden_runs
-from toolsearch.explain import counted
+from toolsearch.model.reasons import counted
+from toolsearch.text.analysis.characters import escaped, hidden_runs
 
 if TYPE_CHECKING:
     from toolsearch import Candidate, CandidateSet
-    from toolsearch.explain import Explanation
-    from toolsearch.result import ScoreExplanation, SessionUpdate, ToolSummary, VisibilityReport
+    from toolsearch.model.answer import ScoreExplanation, SessionUpdate, ToolSummary, VisibilityReport
+    from toolsearch.model.reasons import Explanation
 
 _BAR_CELLS = 8
 _BLOCKS = "▁▂▃▄▅▆▇█"

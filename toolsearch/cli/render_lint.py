@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from toolsearch.cli.render import console, plain
-from toolsearch.explain import counted
+from toolsearch.model.reasons import counted
 
 if TYPE_CHECKING:
-    from toolsearch.lint.finding import Finding, LintReport
+    from toolsearch.contracts.lint.finding import Finding, LintReport
 
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _MISROUTED = 3

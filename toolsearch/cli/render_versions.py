@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from toolsearch.cli.render import console, plain
-from toolsearch.explain import counted
+from toolsearch.model.reasons import counted
 
 if TYPE_CHECKING:
-    from toolsearch.versions.diff import CatalogueDiff, ToolDiff
-    from toolsearch.versions.records import PendingReport, Revision
+    from toolsearch.contracts.change.diff import CatalogueDiff, ToolDiff
+    from toolsearch.contracts.change.records import PendingReport, Revision
 
 _VALUE_CELLS = 60
 _STYLES = {"safe": "green", "behaviour": "yellow", "half_breaking": "yellow", "breaking": "red"}

@@ -19,14 +19,14 @@ def serve(
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.", show_default=False)] = None,
 ) -> None:
     """Serve an index over HTTP; docs/configuration.md lists the settings that have no flag."""
-    from toolsearch.errors import MissingExtraError
-    from toolsearch.settings import load_settings
+    from toolsearch.model.errors import MissingExtraError
+    from toolsearch.serve.settings import load_settings
 
     settings = load_settings(
         index=index, host=host, port=port, api_keys_file=api_keys_file, config=config, log_level=log_level
     )
     try:
-        from toolsearch.serve.page import example_request
+        from toolsearch.serve.http.page import example_request
         from toolsearch.serve.run import run_server
     except ImportError as error:
         raise MissingExtraError(package=error.name or "fastapi", extra="serve") from None

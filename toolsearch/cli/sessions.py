@@ -8,11 +8,11 @@ import typer
 
 from toolsearch.cli import options as o
 from toolsearch.cli.connect import connected
-from toolsearch.errors import RequestError
+from toolsearch.model.errors import RequestError
 
 if TYPE_CHECKING:
-    from toolsearch.query import Detail
-    from toolsearch.result import SessionList, SessionRefresh
+    from toolsearch.model.answer import SessionList, SessionRefresh
+    from toolsearch.model.request import Detail
 
 
 def sessions(
@@ -71,7 +71,7 @@ def sessions(
 
 
 def _detail(given: str | None) -> Detail | None:
-    from toolsearch.query import Detail
+    from toolsearch.model.request import Detail
 
     if given is not None and given not in set(Detail):
         raise RequestError(f"--detail {given!r}: write one of {', '.join(Detail)}", field="detail")
@@ -80,8 +80,8 @@ def _detail(given: str | None) -> Detail | None:
 
 def _print(answer: SessionList | SessionRefresh) -> None:
     from toolsearch.cli.render import console, plain
-    from toolsearch.explain import counted
-    from toolsearch.result import SessionRefresh
+    from toolsearch.model.answer import SessionRefresh
+    from toolsearch.model.reasons import counted
 
     out = console()
     session = answer.session if isinstance(answer, SessionRefresh) else answer

@@ -27,7 +27,7 @@ def sources(index: o.IndexOption = None, api_key: o.ApiKeyOption = None, as_json
 
 
 def _line(row: SourceRow) -> str:
-    from toolsearch.explain import counted
+    from toolsearch.model.reasons import counted
 
     read = (
         "never read"

@@ -10,10 +10,10 @@ import typer
 from toolsearch.cli import options as o
 from toolsearch.cli.connect import connected
 from toolsearch.cli.progress import progress_bar
-from toolsearch.errors import RequestError
+from toolsearch.model.errors import RequestError
 
 if TYPE_CHECKING:
-    from toolsearch.learning.train import TrainReport
+    from toolsearch.learn.train import TrainReport
 
 _LOG = typer.Option(help="More past requests, JSON Lines as `learn` takes them; - for stdin.", show_default=False)
 _OUT = typer.Option(help="Write the model to this file instead of installing it.", show_default=False)
@@ -38,7 +38,7 @@ def train(
     """Fit a query adapter and weights on past requests; install them if they win on the hold-out."""
     from toolsearch import ToolIndex
     from toolsearch.cli.learn import read_log
-    from toolsearch.learning.train import train as fit
+    from toolsearch.learn.train import train as fit
 
     requests = list(read_log(log)) if log is not None else []
     with connected(index, principal=None) as (found, _):

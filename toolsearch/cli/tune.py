@@ -43,11 +43,11 @@ def tune(
 
 
 def _read(data: Path, *, catalog: Path | None, encoder: str, limit: int | None, seed: int) -> tuple[Scene, Halves]:
-    from toolsearch.errors import DataError
     from toolsearch.eval.cases import load_cases
     from toolsearch.eval.qrels import TOOLS_FILE
     from toolsearch.eval.selection import scene_of
     from toolsearch.eval.tune_tasks import case_halves, folder_halves
+    from toolsearch.model.errors import DataError
 
     if not data.exists():
         raise DataError(

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from toolsearch.errors import MissingExtraError
+from toolsearch.model.errors import MissingExtraError
 
 if find_spec("httpx2") is None:
     raise MissingExtraError(package="httpx2", extra="client")

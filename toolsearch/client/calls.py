@@ -10,17 +10,24 @@ from urllib.parse import quote, urlencode
 
 from pydantic import TypeAdapter
 
-from toolsearch.contract import ToolContract
-from toolsearch.export import ExportedTools
-from toolsearch.preparation import Prepared, PrepareRequest
-from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal, SearchRequest
-from toolsearch.result import CandidateSet, ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.contracts.export import ExportedTools
+from toolsearch.model.answer import (
+    CandidateSet,
+    ScoreExplanation,
+    SessionList,
+    SessionRefresh,
+    ToolSummary,
+    VisibilityReport,
+)
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.prepared import Prepared, PrepareRequest
+from toolsearch.model.request import DefinitionFormat, Detail, Outcome, PastRequest, Principal, SearchRequest
+from toolsearch.search.visibility.rules import RuleBook
 
 if TYPE_CHECKING:
-    from toolsearch.lint.check import LintOptions
-    from toolsearch.lint.finding import LintReport
-    from toolsearch.live import ChangeReport, LearnReport
+    from toolsearch.contracts.lint.check import LintOptions
+    from toolsearch.contracts.lint.finding import LintReport
+    from toolsearch.engine.writer import ChangeReport, LearnReport
 
 _T = TypeVar("_T")
 _SUMMARIES = TypeAdapter(tuple[ToolSummary, ...])
@@ -111,13 +118,13 @@ def prepare(request: PrepareRequest) -> Call[Prepared]:
 
 def lint(options: LintOptions | None) -> Call[LintReport]:
     """Return the call of `lint`; the severities of the options are set on what comes back."""
-    from toolsearch.lint.check import LintOptions
+    from toolsearch.contracts.lint.check import LintOptions
 
     chosen = options or LintOptions()
     query = urlencode([*(("select", name) for name in chosen.select), *(("ignore", name) for name in chosen.ignore)])
 
     def read(answer: bytes) -> LintReport:
-        from toolsearch.lint.finding import LintReport
+        from toolsearch.contracts.lint.finding import LintReport
 
         report = LintReport.model_validate_json(answer)
         severities = {rule.id: severity for rule, severity in chosen.rules()}
@@ -212,12 +219,12 @@ def _nothing(answer: bytes) -> None:
 
 
 def _changes(answer: bytes) -> ChangeReport:
-    from toolsearch.live import ChangeReport  # here: it brings the index with it, which a search does not need
+    from toolsearch.engine.writer import ChangeReport  # here: it brings the index with it, which a search does not need
 
     return TypeAdapter(ChangeReport).validate_json(answer)
 
 
 def _learnt(answer: bytes) -> LearnReport:
-    from toolsearch.live import LearnReport
+    from toolsearch.engine.writer import LearnReport
 
     return TypeAdapter(LearnReport).validate_json(answer)

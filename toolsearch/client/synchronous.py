@@ -9,23 +9,30 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx2
 
-from toolsearch.client import calls, rooms
+from toolsearch.client import admin_calls, calls
 from toolsearch.client.calls import Call
 from toolsearch.client.transport import checked_url, options, pause, request_of, result, unreachable
-from toolsearch.contract import ToolContract
-from toolsearch.export import ExportedTools
-from toolsearch.preparation import Prepared, PrepareRequest
-from toolsearch.query import DefinitionFormat, Detail, Outcome, PastRequest, Principal, SearchRequest
-from toolsearch.result import CandidateSet, ScoreExplanation, SessionList, SessionRefresh, ToolSummary, VisibilityReport
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.contracts.export import ExportedTools
+from toolsearch.model.answer import (
+    CandidateSet,
+    ScoreExplanation,
+    SessionList,
+    SessionRefresh,
+    ToolSummary,
+    VisibilityReport,
+)
+from toolsearch.model.contract import ToolContract
+from toolsearch.model.prepared import Prepared, PrepareRequest
+from toolsearch.model.request import DefinitionFormat, Detail, Outcome, PastRequest, Principal, SearchRequest
+from toolsearch.search.visibility.rules import RuleBook
 
 if TYPE_CHECKING:
-    from toolsearch.lint.check import LintOptions
-    from toolsearch.lint.finding import LintReport
-    from toolsearch.live import ChangeReport, LearnReport
-    from toolsearch.models import LearntModel, ModelEntry
-    from toolsearch.versions.diff import ToolDiff
-    from toolsearch.versions.records import PendingReport, Revision
+    from toolsearch.contracts.change.diff import ToolDiff
+    from toolsearch.contracts.change.records import PendingReport, Revision
+    from toolsearch.contracts.lint.check import LintOptions
+    from toolsearch.contracts.lint.finding import LintReport
+    from toolsearch.engine.models import LearntModel, ModelEntry
+    from toolsearch.engine.writer import ChangeReport, LearnReport
 
 _T = TypeVar("_T")
 
@@ -216,31 +223,33 @@ class ClientVersions:
 
     def diff(self, before: str | ToolContract, after: str | ToolContract) -> ToolDiff:
         """Return what changed between two contracts, each a reference or the contract itself."""
-        return self._client.do(rooms.diff(before, after))
+        return self._client.do(admin_calls.diff(before, after))
 
     def contracts(self) -> tuple[ToolContract, ...]:
         """Return the current contract of every tool. For administrators."""
-        return self._client.do(rooms.contracts())
+        return self._client.do(admin_calls.contracts())
 
     def history(self, ref: str) -> tuple[Revision, ...]:
         """Return the revisions of a visible tool."""
-        return self._client.do(rooms.history(ref))
+        return self._client.do(admin_calls.history(ref))
 
     def pending(self) -> PendingReport:
         """Return what waits for a decision. For administrators."""
-        return self._client.do(rooms.pending())
+        return self._client.do(admin_calls.pending())
 
     def approve(self, ref: str, *, share: float = 1.0, fingerprint: str = "", reason: str = "") -> Revision:
         """Let a waiting definition take effect, for a share of the sessions. For administrators."""
-        return self._client.do(rooms.decide("approve", ref=ref, share=share, fingerprint=fingerprint, reason=reason))
+        return self._client.do(
+            admin_calls.decide("approve", ref=ref, share=share, fingerprint=fingerprint, reason=reason)
+        )
 
     def reject(self, ref: str, *, fingerprint: str = "", reason: str = "") -> Revision:
         """Turn a waiting definition down. For administrators."""
-        return self._client.do(rooms.decide("reject", ref=ref, fingerprint=fingerprint, reason=reason))
+        return self._client.do(admin_calls.decide("reject", ref=ref, fingerprint=fingerprint, reason=reason))
 
     def rollback(self, ref: str, *, to: str = "", reason: str = "") -> Revision:
         """Make an earlier revision current again. For administrators."""
-        return self._client.do(rooms.decide("rollback", ref=ref, to=to, reason=reason))
+        return self._client.do(admin_calls.decide("rollback", ref=ref, to=to, reason=reason))
 
 
 class ClientModels:
@@ -252,16 +261,16 @@ class ClientModels:
 
     def list(self) -> tuple[ModelEntry, ...]:
         """Return the installed models."""
-        return self._client.do(rooms.models())
+        return self._client.do(admin_calls.models())
 
     def install(self, model: LearntModel, *, activate: bool = True) -> ModelEntry:
         """Store a model, and by default put it into service."""
-        return self._client.do(rooms.install_model(model, activate=activate))
+        return self._client.do(admin_calls.install_model(model, activate=activate))
 
     def activate(self, number: int) -> ModelEntry:
         """Put a model into service."""
-        return self._client.do(rooms.activate_model(number))
+        return self._client.do(admin_calls.activate_model(number))
 
     def rollback(self) -> ModelEntry | None:
         """Take the newest change of what serves back."""
-        return self._client.do(rooms.rollback_model())
+        return self._client.do(admin_calls.rollback_model())

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from toolsearch.client.calls import Call
-from toolsearch.errors import RequestError, ServerUnreachable
-from toolsearch.problem import as_error
+from toolsearch.client.errors import as_error
+from toolsearch.model.errors import RequestError, ServerUnreachable
 
 _T = TypeVar("_T")
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolsearch.errors import DataError
 from toolsearch.eval.judge import CaseResult
 from toolsearch.eval.junit import RESULTS_FORMAT
+from toolsearch.model.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CaseChange:
     """How two runs of the same cases differ; ids in case order.
 
     Attributes:
@@ -46,10 +46,10 @@ def read_baseline(path: Path) -> dict[str, bool]:
         raise DataError("is not a file of case results", source=str(path)) from None
 
 
-def changes(baseline: Mapping[str, bool], results: Sequence[CaseResult]) -> Change:
+def changes(baseline: Mapping[str, bool], results: Sequence[CaseResult]) -> CaseChange:
     """Compare results with an earlier run by case id."""
     now = {result.case.id: result.verdict.passed for result in results}
-    return Change(
+    return CaseChange(
         broken=tuple(case for case, passed in now.items() if not passed and baseline.get(case, False)),
         repaired=tuple(case for case, passed in now.items() if passed and not baseline.get(case, True)),
         new=tuple(case for case in now if case not in baseline),

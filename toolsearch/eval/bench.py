@@ -18,9 +18,16 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from toolsearch import Principal, Restriction, RuleBook, SearchRequest, ToolIndex, ToolRef, read_path
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.embed.catalog import load_encoder
-from toolsearch.embed.protocol import (
+from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE, Qrels, Query, read_qrels
+from toolsearch.eval.results import SystemResult, environment, latencies, write_result, write_rows
+from toolsearch.eval.run import Run
+from toolsearch.eval.score import Scores, comparison, system_result
+from toolsearch.model.answer import OutcomeKind
+from toolsearch.model.errors import DataError
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.model.request import MAX_QUERY_CHARS, Mode
+from toolsearch.text.embed.catalog import load_encoder
+from toolsearch.text.embed.protocol import (
     Encoder,
     EncoderInfo,
     RequestVectors,
@@ -28,13 +35,6 @@ from toolsearch.embed.protocol import (
     encode_request,
     encode_tokens,
 )
-from toolsearch.errors import DataError
-from toolsearch.eval.qrels import QUERIES_FILE, TOOLS_FILE, Qrels, Query, read_qrels
-from toolsearch.eval.results import SystemResult, environment, latencies, write_result, write_rows
-from toolsearch.eval.run import Run
-from toolsearch.eval.score import Scores, comparison, system_result
-from toolsearch.query import MAX_QUERY_CHARS, Mode
-from toolsearch.result import OutcomeKind
 
 RANK_DEPTH = 100
 """Length of the ranked lists that are kept."""

@@ -15,11 +15,11 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import AwareDatetime, Field, ValidationError, field_validator, model_validator
 
-from toolsearch.contract import Frozen
-from toolsearch.errors import DataError
 from toolsearch.eval.positions import Location, Positions, read_with_positions
-from toolsearch.query import Principal, Restriction, SearchRequest
-from toolsearch.result import OutcomeKind
+from toolsearch.model.answer import OutcomeKind
+from toolsearch.model.contract import Frozen
+from toolsearch.model.errors import DataError
+from toolsearch.model.request import Principal, Restriction, SearchRequest
 
 CaseKind = Literal[
     "single", "multi", "none", "permission", "missing_input", "freshness", "boundary", "confusable", "confirm"

@@ -10,16 +10,16 @@ import numpy as np
 from pydantic import ValidationError
 
 from toolsearch import CandidateSet, Principal, RuleBook, SearchRequest, ToolIndex, load_contracts
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.embed.protocol import Encoder
-from toolsearch.errors import DataError
 from toolsearch.eval.cases import CaseSuite, load_cases
 from toolsearch.eval.judge import SLICES, CaseResult, Searcher, run_cases
 from toolsearch.eval.positions import read_with_positions
 from toolsearch.eval.qrels import file_sha256
 from toolsearch.eval.results import Measure, SystemResult, environment
 from toolsearch.eval.significance import bootstrap_interval
-from toolsearch.query import Mode
+from toolsearch.model.errors import DataError
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.model.request import Mode
+from toolsearch.text.embed.protocol import Encoder
 
 PASSED = "passed"
 """The metric of case files: 1.0 for a case whose every expectation holds."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from toolsearch.errors import DataError, RequestError
-from toolsearch.eval.baseline import Change
+from toolsearch.eval.baseline import CaseChange
 from toolsearch.eval.judge import CaseResult, shortfalls, tallies
+from toolsearch.model.errors import DataError, RequestError
 
 ALL, HIGH_RISK = "all", "risk=high"
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class EvalGate:
     """The decision.
 
     Attributes:
@@ -52,7 +52,9 @@ def read_floors(texts: Sequence[str]) -> dict[str, float]:
     return floors
 
 
-def decide_gate(results: Sequence[CaseResult], *, floors: Mapping[str, float], change: Change | None = None) -> Gate:
+def decide_gate(
+    results: Sequence[CaseResult], *, floors: Mapping[str, float], change: CaseChange | None = None
+) -> EvalGate:
     """Decide by results.
 
     A leak always refuses. Without a floor and without an earlier run every case must pass.
@@ -74,7 +76,7 @@ def decide_gate(results: Sequence[CaseResult], *, floors: Mapping[str, float], c
     if change is not None:
         reasons += [f"passed in the earlier run, fails now: {case}" for case in change.broken]
         reasons += [f"was in the earlier run, is gone: {case}" for case in change.gone]
-    return Gate(tuple(reasons))
+    return EvalGate(tuple(reasons))
 
 
 def _leaked(result: CaseResult) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from toolsearch.contract import SideEffect
 from toolsearch.eval.cases import Case, CaseSuite, Expectation
-from toolsearch.query import Principal, SearchRequest
-from toolsearch.result import Candidate, CandidateSet, MissingInput, OutcomeKind
+from toolsearch.model.answer import Candidate, CandidateSet, MissingInput, OutcomeKind
+from toolsearch.model.contract import SideEffect
+from toolsearch.model.request import Principal, SearchRequest
 
 SLICES = ("kind", "split", "lang", "risk")
 """Properties of a case that results are counted by."""
@@ -53,7 +53,7 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class JudgeTally:
     """How many of a group of cases passed."""
 
     passed: int
@@ -90,7 +90,7 @@ def judge(case: Case, answer: CandidateSet) -> Verdict:
     return Verdict(case.id, not failures, tuple(failures))
 
 
-def tallies(results: Iterable[CaseResult]) -> dict[str, Tally]:
+def tallies(results: Iterable[CaseResult]) -> dict[str, JudgeTally]:
     """Return passed and total for `all` and for every `kind=`, `split=`, `lang=` and `risk=` that occurs, by name."""
     counts: dict[str, list[int]] = {}
     for result in results:
@@ -98,10 +98,10 @@ def tallies(results: Iterable[CaseResult]) -> dict[str, Tally]:
             count = counts.setdefault(key, [0, 0])
             count[0] += result.verdict.passed
             count[1] += 1
-    return {key: Tally(*counts[key]) for key in sorted(counts)}
+    return {key: JudgeTally(*counts[key]) for key in sorted(counts)}
 
 
-def shortfalls(counts: Mapping[str, Tally], floors: Mapping[str, float]) -> tuple[str, ...]:
+def shortfalls(counts: Mapping[str, JudgeTally], floors: Mapping[str, float]) -> tuple[str, ...]:
     """Return one sentence for each slice whose share is below its floor.
 
     Args:

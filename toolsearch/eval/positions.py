@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from toolsearch.errors import DataError
+from toolsearch.model.errors import DataError
 
 Location = tuple[str | int, ...]
 """Keys and list indices from the root to a part."""

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
-from toolsearch.errors import DataError
+from toolsearch.model.errors import DataError
 
 QueryKind = Literal["single", "multi", "none"]
 QUERY_KINDS: tuple[QueryKind, ...] = get_args(QueryKind)

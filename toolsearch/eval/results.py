@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field, ValidationError
 
-from toolsearch.contract import Frozen
-from toolsearch.errors import DataError
 from toolsearch.eval.significance import Interval
+from toolsearch.model.contract import Frozen
+from toolsearch.model.errors import DataError
 
 RESULT_FORMAT = 1
 
@@ -66,7 +66,7 @@ class RefusalFigures(Frozen):
     curve: tuple[tuple[float, float], ...] = Field(default=(), description="(false refusals, refusals), rising.")
 
 
-class Comparison(Frozen):
+class PairedComparison(Frozen):
     """This system against another one on the same queries: mean difference, and the paired two-sided p-value."""
 
     other: str
@@ -101,7 +101,7 @@ class SystemResult(Frozen):
     queries: int = 0
     metrics: dict[str, dict[str, Measure]] = Field(default_factory=dict, description="Slice -> metric -> measure.")
     refusal: RefusalFigures | None = None
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[PairedComparison, ...] = ()
     latency_ms: dict[str, Latency] = Field(default_factory=dict)
     build_seconds: float | None = None
     memory_mb: float | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from toolsearch.errors import DataRoleError
+from toolsearch.model.errors import DataRoleError
 
 
 class Role(StrEnum):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from toolsearch.errors import DataError
 from toolsearch.eval.qrels import from_trec_token, read_lines, trec_token
+from toolsearch.model.errors import DataError
 
 Ranked = tuple[tuple[str, float], ...]
 """(tool id, score) pairs, best first."""

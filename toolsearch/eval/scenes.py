@@ -9,15 +9,15 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from toolsearch import CandidateSet, Principal, RuleBook, SearchRequest, ToolContract, ToolIndex, load_contracts
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.embed.catalog import load_encoder
-from toolsearch.embed.protocol import Encoder
-from toolsearch.errors import DataError
 from toolsearch.eval.bench import SharedDocumentVectors
 from toolsearch.eval.cases import CaseSuite
 from toolsearch.eval.catalogue import read_rules
 from toolsearch.eval.judge import names
-from toolsearch.visibility.decide import PolicyRow, decide
+from toolsearch.model.errors import DataError
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.search.visibility.decide import PolicyRow, decide
+from toolsearch.text.embed.catalog import load_encoder
+from toolsearch.text.embed.protocol import Encoder
 
 UNSTABLE = frozenset({"trace_id", "timings_ms"})
 """The only parts of an answer that may differ between two searches for the same thing."""

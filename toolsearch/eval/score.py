@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from toolsearch.eval import metrics
 from toolsearch.eval.qrels import Qrels, Query
-from toolsearch.eval.results import Comparison, Measure, RefusalFigures, SystemResult
+from toolsearch.eval.results import Measure, PairedComparison, RefusalFigures, SystemResult
 from toolsearch.eval.roles import role_of
 from toolsearch.eval.run import Run
 from toolsearch.eval.significance import PairedTest, bootstrap_intervals, paired_randomisation
@@ -127,10 +127,10 @@ def system_result(
     return result, scores
 
 
-def comparison(first: Scores, second: Scores, *, other: str, metric: str, seed: int = 0) -> Comparison:
+def comparison(first: Scores, second: Scores, *, other: str, metric: str, seed: int = 0) -> PairedComparison:
     """Return the record of `compare`, for the result of the first system."""
     test = compare(first, second, metric, seed=seed)
-    return Comparison(other=other, metric=metric, delta=test.delta, p_value=test.p_value, n=test.n)
+    return PairedComparison(other=other, metric=metric, delta=test.delta, p_value=test.p_value, n=test.n)
 
 
 def measures(scores: Scores, *, seed: int = 0) -> dict[str, dict[str, Measure]]:

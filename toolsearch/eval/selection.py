@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolsearch import RuleBook, load_contracts
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.embed.protocol import Encoder
-from toolsearch.errors import DataError
 from toolsearch.eval.cases import CaseSuite
 from toolsearch.eval.scenes import Scene
+from toolsearch.model.errors import DataError
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.text.embed.protocol import Encoder
 
 
 def scene_of(

@@ -16,9 +16,9 @@ from typing import Any
 import yaml
 
 from toolsearch import ToolIndex
-from toolsearch.config import PROFILES, SearchLimits
 from toolsearch.eval.rates import Difference, difference
-from toolsearch.query import SIGNAL_NAMES, SignalName
+from toolsearch.model.limits import PROFILES, SearchLimits
+from toolsearch.model.request import SIGNAL_NAMES, SignalName
 
 GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
@@ -91,7 +91,7 @@ class Tuning:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TuneStep:
     """One accepted change and the mean on the fitted requests after it."""
 
     name: str
@@ -114,7 +114,7 @@ class TuneReport:
     """
 
     chosen: Tuning
-    steps: tuple[Step, ...]
+    steps: tuple[TuneStep, ...]
     fitted: Difference
     held_out: Difference | None
     start: tuple[float, float | None]
@@ -167,7 +167,7 @@ def tune(
         raise ValueError("there is no request to fit to")
     _check_names(grid)
     random = Random(seed)
-    best, steps, known = Tuning(), list[Step](), dict[str, list[float]]()
+    best, steps, known = Tuning(), list[TuneStep](), dict[str, list[float]]()
 
     def measured(setting: Tuning) -> list[float]:
         key = setting.yaml()
@@ -186,7 +186,7 @@ def tune(
                 if value == best.value(name):
                     continue
                 if _mean(measured(other)) > _mean(measured(best)) + MIN_GAIN:
-                    steps.append(Step(name, best.value(name), value, _mean(measured(other))))
+                    steps.append(TuneStep(name, best.value(name), value, _mean(measured(other))))
                     best, changed = other, True
             if progress is not None:
                 progress(f"round {turn + 1}", number, len(order))
@@ -212,7 +212,7 @@ def read_tuning(path: Path) -> Tuning:
     Raises:
         DataError: If it is not such a file.
     """
-    from toolsearch.errors import DataError
+    from toolsearch.model.errors import DataError
 
     try:
         body: Any = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -9,9 +9,6 @@ from pathlib import Path
 from random import Random
 
 from toolsearch import Principal, RuleBook, SearchRequest, ToolIndex, read_path
-from toolsearch.config import DEFAULT_ENCODER
-from toolsearch.embed.protocol import Encoder
-from toolsearch.errors import DataRoleError
 from toolsearch.eval import metrics
 from toolsearch.eval.cases import Case, CaseSuite
 from toolsearch.eval.judge import judge, names
@@ -19,8 +16,11 @@ from toolsearch.eval.qrels import TOOLS_FILE, read_qrels
 from toolsearch.eval.roles import Purpose, require_fit_allowed
 from toolsearch.eval.scenes import Scene
 from toolsearch.eval.tune import Task
-from toolsearch.query import MAX_QUERY_CHARS, SignalName
-from toolsearch.result import OutcomeKind
+from toolsearch.model.answer import OutcomeKind
+from toolsearch.model.errors import DataRoleError
+from toolsearch.model.limits import DEFAULT_ENCODER
+from toolsearch.model.request import MAX_QUERY_CHARS, SignalName
+from toolsearch.text.embed.protocol import Encoder
 
 DEPTH = 10
 PRINCIPAL = Principal(subject="tuning")

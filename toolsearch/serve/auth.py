@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from toolsearch import Principal
-from toolsearch.errors import AuthenticationError, PolicyError
+from toolsearch.model.errors import AuthenticationError, PolicyError
+from toolsearch.serve.access_tokens import TokenVerifier
 from toolsearch.serve.keys import KeyEntry, find_key, read_keys
-from toolsearch.serve.tokens import TokenVerifier
-from toolsearch.settings import ADMIN_ROLE, Settings
+from toolsearch.serve.settings import ADMIN_ROLE, Settings
 
 _HOW = "send 'Authorization: Bearer <API key or token>' or 'X-API-Key: <API key>'"
 

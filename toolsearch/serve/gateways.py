@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from toolsearch import ToolIndex
-from toolsearch.settings import Settings
-from toolsearch.upstream import UpstreamServer
+from toolsearch.calls.upstream import UpstreamServer
+from toolsearch.serve.settings import Settings
 
 if TYPE_CHECKING:
-    from toolsearch.gateway.gateway import Gateway
+    from toolsearch.calls.gateway.gateway import Gateway
 
 
 class LateGateway:
@@ -39,7 +39,7 @@ class LateGateway:
         """
         async with self._lock:
             if self._gateway is None:
-                from toolsearch.gateway.gateway import Gateway
+                from toolsearch.calls.gateway.gateway import Gateway
 
                 settings = self._settings
                 secret = None if settings is None else settings.gateway_secret

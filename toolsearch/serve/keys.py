@@ -12,7 +12,7 @@ import yaml
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from toolsearch import Principal
-from toolsearch.errors import PolicyError
+from toolsearch.model.errors import PolicyError
 
 KEY_PREFIX = "tsk_"
 """Begins every API key, so that secret scanners can find a leaked one."""

@@ -12,12 +12,12 @@ import uvicorn
 from fastapi import FastAPI
 
 from toolsearch import ToolIndex
-from toolsearch.errors import RequestError, ToolSearchError
+from toolsearch.model.errors import RequestError, ToolSearchError
 from toolsearch.serve.address import ServerAddress, remove_address, write_address
-from toolsearch.serve.http import create_app
-from toolsearch.serve.page import EXAMPLE_TEXT
+from toolsearch.serve.http.app import create_app
+from toolsearch.serve.http.page import EXAMPLE_TEXT
+from toolsearch.serve.settings import Settings
 from toolsearch.serve.sidecar import Sidecar
-from toolsearch.settings import Settings
 
 
 def run_server(settings: Settings, *, announce: Callable[[str, str], None]) -> None:

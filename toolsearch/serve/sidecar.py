@@ -14,14 +14,14 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request
 
 from toolsearch import Principal, ToolIndex
-from toolsearch.errors import ToolSearchError
-from toolsearch.serve.guard import principal_of_state
-from toolsearch.serve.limits import EngineThreads
-from toolsearch.serve.metrics import SidecarMetrics
-from toolsearch.serve.problems import HttpProblem
-from toolsearch.serve.schemas import Health
-from toolsearch.settings import Settings
-from toolsearch.upstream import UpstreamServer
+from toolsearch.calls.upstream import UpstreamServer
+from toolsearch.model.errors import ToolSearchError
+from toolsearch.serve.http.guard import principal_of_state
+from toolsearch.serve.http.limits import EngineThreads
+from toolsearch.serve.http.metrics import SidecarMetrics
+from toolsearch.serve.http.problems import HttpProblem
+from toolsearch.serve.http.schemas import Health
+from toolsearch.serve.settings import Settings
 
 FLUSH_EVERY_S = 5.0
 """Seconds of decision records that a killed server may lose."""
@@ -121,7 +121,7 @@ class Sidecar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class SidecarCall:
     """One request on its way to the engine.
 
     Attributes:
@@ -149,9 +149,9 @@ def sidecar_of(request: Request) -> Sidecar:
     return sidecar
 
 
-def _call(request: Request) -> Call:
-    return Call(sidecar=sidecar_of(request), principal=principal_of_state(request.state))
+def _call(request: Request) -> SidecarCall:
+    return SidecarCall(sidecar=sidecar_of(request), principal=principal_of_state(request.state))
 
 
-InCall = Annotated[Call, Depends(_call)]
+InCall = Annotated[SidecarCall, Depends(_call)]
 """A route parameter: the call that this request is."""

@@ -8,10 +8,10 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolsearch.errors import MissingExtraError, RequestError
-from toolsearch.importing import import_readings
-from toolsearch.settings import Settings
-from toolsearch.upstream import UpstreamServer, read_config
+from toolsearch.calls.importing import import_readings
+from toolsearch.calls.upstream import UpstreamServer, read_config
+from toolsearch.model.errors import MissingExtraError, RequestError
+from toolsearch.serve.settings import Settings
 
 if TYPE_CHECKING:
     from toolsearch.serve.sidecar import Sidecar
@@ -44,7 +44,7 @@ def configured_servers(settings: Settings) -> tuple[UpstreamServer, ...]:
             )
     if report.servers:
         try:
-            import toolsearch.upstream.connect  # noqa: F401 - whether it can be, before the server starts
+            import toolsearch.calls.upstream.connect  # noqa: F401 - whether it can be, before the server starts
         except ImportError:
             raise MissingExtraError(package="mcp", extra="mcp") from None
     return report.servers
@@ -54,8 +54,8 @@ async def follow_configured(sidecar: Sidecar) -> None:
     """Keep the index at what the configured servers have, until cancelled."""
     if not sidecar.servers:
         return
-    from toolsearch.importing.following import follow_servers
-    from toolsearch.upstream.connect import connect
+    from toolsearch.calls.importing.following import follow_servers
+    from toolsearch.calls.upstream.connect import connect
 
     while sidecar.index is None:
         if sidecar.failure is not None:

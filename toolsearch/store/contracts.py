@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from toolsearch.contract import ToolContract, ToolRef, by_ref
+from toolsearch.model.contract import ToolContract, ToolRef, by_ref
 from toolsearch.store.database import Columns, Connection, from_utc, insert, relation, to_utc
 from toolsearch.store.settings import bump, counter
 

@@ -17,7 +17,14 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.errors import IndexCorrupt, IndexLocked, IndexMissing, IndexNotWritable, IndexStateError, RequestError
+from toolsearch.model.errors import (
+    IndexCorrupt,
+    IndexLocked,
+    IndexMissing,
+    IndexNotWritable,
+    IndexStateError,
+    RequestError,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

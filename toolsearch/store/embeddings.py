@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.errors import EncoderMismatch
+from toolsearch.model.errors import EncoderMismatch
 from toolsearch.store.database import Connection, insert, relation, scalar
 
 

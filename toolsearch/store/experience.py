@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolsearch.contract import ToolRef
+from toolsearch.model.contract import ToolRef
 from toolsearch.store.database import Connection, from_utc, insert, relation, scalar, utc_array
 
 

@@ -12,7 +12,7 @@ import threading
 from contextlib import suppress
 from datetime import timedelta
 
-from toolsearch.errors import IndexStateError
+from toolsearch.model.errors import IndexStateError
 from toolsearch.store.decisions import MAX_DECISION_AGE_DAYS, MAX_DECISIONS, DecisionRow
 from toolsearch.store.registry import Registry
 

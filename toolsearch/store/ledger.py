@@ -13,10 +13,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from toolsearch.contract import ToolRef
+from toolsearch.model.contract import ToolRef
 from toolsearch.store.experience import ExperienceKey, ExperienceRow
 
-Shelf = tuple[str | None, ToolRef]
+LedgerKey = tuple[str | None, ToolRef]
 """Tenant and tool: the requests that one tool version served for one tenant."""
 
 
@@ -42,7 +42,7 @@ class ExperienceBounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LedgerChange:
     """What a call changed: rows put (new, or in place of those of the same key), and keys dropped."""
 
     put: tuple[ExperienceRow, ...] = ()
@@ -54,7 +54,7 @@ class Ledger:
 
     def __init__(self, rows: Iterable[ExperienceRow] = (), *, bounds: ExperienceBounds | None = None) -> None:
         self.bounds = bounds or ExperienceBounds()
-        self._shelves: dict[Shelf, dict[ExperienceKey, ExperienceRow]] = {}
+        self._shelves: dict[LedgerKey, dict[ExperienceKey, ExperienceRow]] = {}
         self._held: Counter[str | None] = Counter()  # texts by tenant
         for row in rows:
             self._put(row)
@@ -79,35 +79,35 @@ class Ledger:
         ]
         return len(near) >= self.bounds.per_day
 
-    def succeed(self, row: ExperienceRow, *, now: datetime) -> Change:
+    def succeed(self, row: ExperienceRow, *, now: datetime) -> LedgerChange:
         """Take a success: a new text, or the same text once more, which makes it younger and mends a failure."""
         if self.refused(row, now=now):
-            return Change()
+            return LedgerChange()
         known = self._shelves.get(_shelf(row.key), {}).get(row.key)
         if known is not None:
             row = replace(known, at=max(known.at, row.at), failures=max(0, known.failures - 1))
         self._put(row)
         dropped = self._make_room(row.key, now=now)
-        return Change((row,) if row.key not in dropped else (), tuple(dropped))
+        return LedgerChange((row,) if row.key not in dropped else (), tuple(dropped))
 
-    def fail(self, key: ExperienceKey) -> Change:
+    def fail(self, key: ExperienceKey) -> LedgerChange:
         """Take a failure: it counts against what the same source told of the same tool and text."""
         known = self._shelves.get(_shelf(key), {}).get(key)
         if known is None:
-            return Change()
+            return LedgerChange()
         row = replace(known, failures=known.failures + 1)
         self._put(row)
-        return Change((row,))
+        return LedgerChange((row,))
 
-    def drop(self, keys: Iterable[ExperienceKey]) -> Change:
+    def drop(self, keys: Iterable[ExperienceKey]) -> LedgerChange:
         """Drop rows."""
-        return Change(drop=tuple(key for key in keys if self._drop(key)))
+        return LedgerChange(drop=tuple(key for key in keys if self._drop(key)))
 
     def of_source(self, *, subject: str, tenant: str | None) -> list[ExperienceKey]:
         """Return the keys of a source."""
         return [row.key for row in self.rows() if (row.key.subject, row.key.tenant) == (subject, tenant)]
 
-    def follow(self, catalogue: AbstractSet[ToolRef]) -> Change:
+    def follow(self, catalogue: AbstractSet[ToolRef]) -> LedgerChange:
         """Bring the rows of tools that are not in the catalogue to all other versions of them, or drop them.
 
         To all, not to the newest: else a version that somebody may not see could take away what another one gets.
@@ -130,7 +130,7 @@ class Ledger:
                 for row in fresh:
                     self._put(row)
             drop += [row.key for row in rows if self._drop(row.key)]
-        return Change(tuple(put.values()), tuple(drop))
+        return LedgerChange(tuple(put.values()), tuple(drop))
 
     def older(self, *, now: datetime) -> list[ExperienceKey]:
         """Return the keys of rows past the age limit."""
@@ -187,7 +187,7 @@ class Ledger:
         return True
 
 
-def _shelf(key: ExperienceKey) -> Shelf:
+def _shelf(key: ExperienceKey) -> LedgerKey:
     return key.tenant, key.ref
 
 

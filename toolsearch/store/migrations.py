@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from toolsearch.errors import IndexFormatMismatch
+from toolsearch.model.errors import IndexFormatMismatch
 from toolsearch.store.database import Connection, Database, scalar
 
 

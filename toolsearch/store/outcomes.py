@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from toolsearch.query import OutcomeStatus
+from toolsearch.model.request import OutcomeStatus
 from toolsearch.store.database import Connection, from_utc, scalar, to_utc
 from toolsearch.store.tally import HALF_LIFE_DAYS, Tally, verdict
 

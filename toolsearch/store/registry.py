@@ -14,7 +14,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.contract import ToolContract, ToolRef
+from toolsearch.model.contract import ToolContract, ToolRef
 from toolsearch.store import (
     contracts,
     decisions,
@@ -36,7 +36,7 @@ from toolsearch.store.migrations import migrate
 from toolsearch.store.models import Activation, ModelRow
 from toolsearch.store.outcomes import OutcomeRow
 from toolsearch.store.revisions import Content, Event, RolloutRow, Step, Waiting
-from toolsearch.store.sessions import SessionKey, SessionTool
+from toolsearch.store.sessions import SessionKey, SessionToolRow
 from toolsearch.store.sources import SourceRow
 from toolsearch.store.tally import HALF_LIFE_DAYS, Tally
 from toolsearch.store.writes import WriteRow
@@ -285,13 +285,13 @@ class Registry:
         with self._database.reading() as connection:
             return sessions.sessions(connection)
 
-    def session_tools(self, key: SessionKey) -> list[SessionTool]:
+    def session_tools(self, key: SessionKey) -> list[SessionToolRow]:
         """Return the rows of one session in order of position; none where there is no such session."""
         with self._database.reading() as connection:
             return sessions.session_tools(connection, key)
 
     def put_session(
-        self, key: SessionKey, *, tools: Sequence[SessionTool], known: int, begin: bool, used_at: datetime | None
+        self, key: SessionKey, *, tools: Sequence[SessionToolRow], known: int, begin: bool, used_at: datetime | None
     ) -> None:
         """Begin a session, or change its rows and note its use; see `sessions.put_session`."""
         with self._database.transaction() as connection:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from toolsearch.contract import ToolContract, ToolRef
+from toolsearch.model.contract import ToolContract, ToolRef
 from toolsearch.store.contracts import Changes, apply_changes, current_fingerprints_of, ref_columns
 from toolsearch.store.database import Connection, from_utc, insert, relation, scalar, utc_array
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from toolsearch.contract import ToolRef
+from toolsearch.model.contract import ToolRef
 from toolsearch.store.database import Connection, from_utc, relation, to_utc
 
 _WHOSE = "subject = ? AND tenant IS NOT DISTINCT FROM ?::VARCHAR"
@@ -27,7 +27,7 @@ class SessionKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionTool:
+class SessionToolRow:
     """One tool of a session.
 
     Attributes:
@@ -58,7 +58,7 @@ def sessions(connection: Connection) -> list[tuple[SessionKey, datetime]]:
     return [(SessionKey(*row[:3]), from_utc(row[3])) for row in rows]
 
 
-def session_tools(connection: Connection, key: SessionKey) -> list[SessionTool]:
+def session_tools(connection: Connection, key: SessionKey) -> list[SessionToolRow]:
     """Return the rows of a session in order of position."""
     rows = connection.execute(
         f"""
@@ -68,7 +68,7 @@ def session_tools(connection: Connection, key: SessionKey) -> list[SessionTool]:
         list(key),
     ).fetchall()
     return [
-        SessionTool(
+        SessionToolRow(
             position=row[0],
             ref=ToolRef(*row[1:4]),
             fingerprint=row[4],
@@ -86,7 +86,7 @@ def put_session(
     connection: Connection,
     key: SessionKey,
     *,
-    tools: Sequence[SessionTool],
+    tools: Sequence[SessionToolRow],
     known: int,
     begin: bool,
     used_at: datetime | None,

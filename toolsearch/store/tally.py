@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from toolsearch.query import OutcomeStatus
+from toolsearch.model.request import OutcomeStatus
 
 HALF_LIFE_DAYS = 30.0
 """Days after which an observation counts half."""

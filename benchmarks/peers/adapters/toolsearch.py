@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from benchmarks.peers.adapters import Search
 from benchmarks.peers.encoding import Embed
 from benchmarks.peers.tools import PeerTool
-from toolsearch.embed.onnx import MINILM_INFO
-from toolsearch.embed.protocol import EncoderInfo
-from toolsearch.engine import ToolIndex
-from toolsearch.ingest.reader import read_data
-from toolsearch.query import MAX_QUERY_CHARS, Principal, SearchRequest
-from toolsearch.visibility.rules import RuleBook
+from toolsearch.contracts.read.reader import read_data
+from toolsearch.engine.search import ToolIndex
+from toolsearch.model.request import MAX_QUERY_CHARS, Principal, SearchRequest
+from toolsearch.search.visibility.rules import RuleBook
+from toolsearch.text.embed.onnx import MINILM_INFO
+from toolsearch.text.embed.protocol import EncoderInfo
 
 _PRINCIPAL = Principal(subject="benchmark")
 _RULES = RuleBook.public(reason="every tool of a benchmark catalogue is visible")

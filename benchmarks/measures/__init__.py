@@ -1,0 +1,1 @@
+"""What is measured beyond rankings: guarantees, ablations, suites."""

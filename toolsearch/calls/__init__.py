@@ -1,0 +1,1 @@
+"""The servers behind: connections, imports, the gateway."""

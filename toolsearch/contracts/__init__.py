@@ -1,0 +1,1 @@
+"""A contract's life, pure: read, enriched, scanned, linted, compared, exported."""

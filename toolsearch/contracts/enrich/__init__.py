@@ -1,0 +1,1 @@
+"""What a definition does not say, read from its prose, schema, names and neighbours."""

@@ -1,0 +1,1 @@
+"""Hidden instructions in definitions and results: rules, encoded text, the scan."""

@@ -1,0 +1,1 @@
+"""The open index: search, catalogue, sessions, versions, experience and models over one state."""

@@ -1,0 +1,1 @@
+"""The HTTP sidecar: routes, guard, limits, problem documents."""

@@ -1,0 +1,1 @@
+"""The MCP server: four meta-tools over HTTP or standard input."""

@@ -1,0 +1,1 @@
+"""Text: what it is made of (analysis) and what it means (embed)."""
