@@ -24,7 +24,7 @@ from mcp import Client, ClientSession, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer, Server
 from mcp.server.mcpserver import Context
-from mcp_types import ElicitResult, Tool, ToolAnnotations
+from mcp_types import ElicitResult, InputRequiredResult, Tool, ToolAnnotations
 from surface_catalogue import CATALOGUE, GUEST, RULES, SUPPORT
 
 from toolsearch import Principal, RuleBook, ToolContract, ToolIndex
@@ -474,3 +474,94 @@ def test_settings_turn_it_off() -> None:
         app = create_app(index, settings=load_settings(serve_mcp=False))
         assert app.state.mcp is None
         assert "/mcp" not in {getattr(route, "path", "") for route in app.routes}
+
+
+async def _asked_for_approval(there: Garden, index: ToolIndex) -> None:
+    plant = index.tool("garden/plant", principal=WHO)
+    execution = plant.execution.model_copy(update={"approval": Approval(required_when="always")})
+    index.add([plant.model_copy(update={"execution": execution})])
+
+
+def _accepts() -> dict[str, Any]:
+    return {"approval": ElicitResult(action="accept", content={"approve": True})}
+
+
+async def _never(context: Any, params: Any) -> ElicitResult:
+    raise AssertionError("the rounds are played by hand")
+
+
+@pytest.mark.parametrize("can_ask", [True, False])
+def test_a_confirmation_from_a_result_approves_nothing(can_ask: bool) -> None:
+    async def scenario() -> None:
+        async with garden() as (_, there, index):
+            await _asked_for_approval(there, index)
+            call = {"name": "garden/plant", "arguments": {"name": "ivy"}}
+            async with Client(there.door) as client:
+                word = (await data(client, "call_write_tool", **call))["error"]["confirmation"]
+            options: dict[str, Any] = {"elicitation_callback": _never} if can_ask else {}
+            async with Client(there.door, **options) as client:
+                for state in (word, f"q1.{word}", "q1.AAAA", ""):
+                    forged = await client.session.call_tool(
+                        "call_write_tool",
+                        call,
+                        input_responses=_accepts(),
+                        request_state=state,
+                        allow_input_required=True,
+                    )
+                    assert isinstance(forged, InputRequiredResult) or forged.is_error
+            assert there.planted == []
+
+    run(scenario)
+
+
+def test_an_answer_counts_once_and_for_the_call_that_was_shown() -> None:
+    async def scenario() -> None:
+        async with garden() as (_, there, index):
+            await _asked_for_approval(there, index)
+
+            async def send(client: Client, name: str, state: str | None = None, **more: Any) -> Any:
+                return await client.session.call_tool(
+                    "call_write_tool",
+                    {"name": "garden/plant", "arguments": {"name": name}, **more},
+                    input_responses=None if state is None else _accepts(),
+                    request_state=state,
+                    allow_input_required=True,
+                )
+
+            async with Client(there.door, elicitation_callback=_never) as client:
+                asked = await send(client, "rose")
+                assert isinstance(asked, InputRequiredResult)
+                state = asked.request_state
+                async with Client(there.door) as without:  # who cannot ask cannot bring an answer
+                    assert (await send(without, "rose", state)).is_error
+                assert isinstance(await send(client, "oak", state), InputRequiredResult)
+                assert isinstance(await send(client, "rose", state), InputRequiredResult), "a wrong use ends it"
+                asked = await send(client, "rose", session="chat-1")
+                assert isinstance(await send(client, "rose", asked.request_state), InputRequiredResult)
+                asked = await send(client, "rose")
+                assert there.planted == []
+                done = await send(client, "rose", asked.request_state)
+                assert not done.is_error
+                assert isinstance(await send(client, "rose", asked.request_state), InputRequiredResult)
+                assert there.planted == ["rose"]
+
+    run(scenario)
+
+
+def test_a_person_sees_what_is_called() -> None:
+    async def scenario() -> None:
+        async with garden() as (_, there, index):
+            await _asked_for_approval(there, index)
+            questions: list[str] = []
+
+            async def person(context: Any, params: Any) -> ElicitResult:
+                questions.append(params.message)
+                return ElicitResult(action="decline")
+
+            async with Client(there.door, elicitation_callback=person) as client:
+                await data(client, "call_write_tool", name="garden/plant", arguments={"name": "ro\u202ees\u200b"})
+            assert "\u202e" not in questions[0]
+            assert "\u200b" not in questions[0]
+            assert "u202e" in questions[0]
+
+    run(scenario)

@@ -319,6 +319,14 @@ class Upkeep:
         """Note what became of a forwarded write, durably; `forget` deletes it, and so does the end of `remembered`."""
         self._live.registry.note_write(row, subject=principal.subject, tenant=principal.tenant, remembered=remembered)
 
+    def spend(self, evidence: str, *, expires: datetime, now: datetime) -> bool:
+        """Note durably that a confirmation is used, and return whether it was not used before."""
+        return self._live.registry.spend(evidence, expires=expires, now=now)
+
+    def restore(self, evidence: str) -> None:
+        """Take back that a confirmation is used: its write was provably never sent."""
+        self._live.registry.restore(evidence)
+
     def remove(self, refs: Iterable[str], *, author: str = AUTHOR, reason: str = "") -> ChangeReport:
         """Remove tools by `server/name@version`, `server/name` or name.
 

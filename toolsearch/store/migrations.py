@@ -158,6 +158,16 @@ def _writes(connection: Connection) -> None:
     )
 
 
+def _spent_confirmations(connection: Connection) -> None:
+    connection.execute(
+        """
+        -- A confirmation of a write is good once, whatever else the call says.
+        CREATE TABLE spent_confirmations (evidence VARCHAR NOT NULL, expires_at TIMESTAMP NOT NULL);
+        ALTER TABLE writes ADD COLUMN call VARCHAR DEFAULT '';
+        """
+    )
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _first_tables,
     _experience,
@@ -166,6 +176,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _sources,
     _models,
     _writes,
+    _spent_confirmations,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 """Schema this program writes."""

@@ -278,6 +278,16 @@ class Registry:
         with self._database.transaction() as connection:
             writes.note_write(connection, row, subject=subject, tenant=tenant, remembered=remembered)
 
+    def spend(self, evidence: str, *, expires: datetime, now: datetime) -> bool:
+        """Note that a confirmation is used, and return whether it was not used before."""
+        with self._database.transaction() as connection:
+            return writes.spend(connection, evidence, expires=expires, now=now)
+
+    def restore(self, evidence: str) -> None:
+        """Take back that a confirmation is used."""
+        with self._database.transaction() as connection:
+            writes.restore(connection, evidence)
+
     # Sessions
 
     def sessions(self) -> list[tuple[SessionKey, datetime]]:

@@ -3,7 +3,7 @@
 A first call of a write is refused with a *confirmation*. It shows that the very call was put before somebody; repeated
 with it, the call passes. Where the contract asks for approval, it must first be turned into an *approval* by `approve`,
 which the harness calls once a person agreed; no model can reach that. Both are HMAC-SHA256 over tool, contract,
-arguments and principal, and expire.
+arguments, principal, session and idempotency key, and expire. Each is good for one write: `WriteLog.spend` notes it.
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ class Confirmations:
         _, nonce, intent = read
         return self._signed("a1", expiry=int(self._clock() + self._good_s), nonce=nonce, intent=intent)
 
+    def expiry_of(self, word: str) -> float:
+        """Return when a word expires, in seconds since 1970; 0 where it is none of ours."""
+        return float(word.split(".")[1]) if self._read(word) is not None else 0.0
+
     def kind_for(self, word: str, intent: str) -> Kind | None:
         """Return what a word is for an intent; None if it is forged, expired, or made for another call."""
         read = self._read(word)
@@ -67,9 +71,20 @@ class Confirmations:
         return f"{text}.{hmac.new(self._secret, text.encode(), hashlib.sha256).hexdigest()[:32]}"
 
 
-def intent_of(contract: ToolContract, arguments: Mapping[str, Any], *, principal: Principal) -> str:
-    """Return a hash of who calls what with which arguments."""
-    return digest([str(contract.ref), contract.fingerprint, arguments, principal.subject, principal.tenant])
+def intent_of(
+    contract: ToolContract,
+    arguments: Mapping[str, Any],
+    *,
+    principal: Principal,
+    session: str | None = None,
+    key: str | None = None,
+) -> str:
+    """Return a hash of who calls what with which arguments, in which session and under which idempotency key.
+
+    Session and key are written by the model: were they left out, one approval would pay once for each it thinks of.
+    """
+    who = [principal.subject, principal.tenant, session, key]
+    return digest([str(contract.ref), contract.fingerprint, arguments, *who])
 
 
 def digest(value: Any) -> str:

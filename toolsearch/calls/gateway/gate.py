@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from toolsearch import ToolIndex
 from toolsearch.calls.gateway.call import CallError, ToolCall
@@ -31,6 +31,7 @@ class Admitted:
         checked: Its arguments, mended and checked.
         key: Idempotency key of a write; None for a read.
         evidence: Hash of the confirmation of a write.
+        expires: When that confirmation expires.
     """
 
     call: ToolCall
@@ -39,6 +40,12 @@ class Admitted:
     checked: Checked
     key: str | None = None
     evidence: str = ""
+    expires: datetime = datetime.min
+
+    @property
+    def digest(self) -> str:
+        """Return a hash of what is called with which arguments: two writes under one key must agree in it."""
+        return digest([str(self.contract.ref), self.checked.arguments])
 
     @property
     def place(self) -> tuple[str, str | None, str]:
@@ -140,7 +147,9 @@ class Gate:
     def _confirmed(self, admitted: Admitted) -> Admitted:
         """Return a write with its key, if the evidence that it is meant is there."""
         call, contract, arguments = admitted.call, admitted.contract, admitted.checked.arguments
-        intent = intent_of(contract, arguments, principal=admitted.principal)
+        intent = intent_of(
+            contract, arguments, principal=admitted.principal, session=call.session, key=call.idempotency_key
+        )
         needed: Kind = "approve" if approval_needed(arguments, contract=contract) else "confirm"
         key = write_key(
             contract, arguments, principal=admitted.principal, session=call.session, given=call.idempotency_key
@@ -151,7 +160,8 @@ class Gate:
             error = _unconfirmed(word, given=given, needed=needed, confirmation=self.confirmations.issue(intent))
             raise Refused(error, contract=contract, checked=admitted.checked, key=key)
         # Not of the whole word: an approval stands for the confirmation that it was made from.
-        return replace(admitted, key=key, evidence=digest(word.split(".")[2:4]))
+        expires = datetime.fromtimestamp(self.confirmations.expiry_of(word), UTC)
+        return replace(admitted, key=key, evidence=digest(word.split(".")[2:4]), expires=expires)
 
 
 def is_write(contract: ToolContract) -> bool:

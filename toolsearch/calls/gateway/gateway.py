@@ -191,6 +191,8 @@ class Gateway:
             return await self._forwarded(admitted, admitted.checked.arguments, progress=progress)
         with self._once.claimed(admitted):
             earlier = await self._once.earlier(admitted.key, principal=admitted.principal)
+            if earlier is not None and earlier.call != admitted.digest:
+                raise Refused(_other_call(), contract=admitted.contract, checked=admitted.checked)
             if earlier is not None and (answer := self._replayed(earlier, admitted)) is not None:
                 return answer
             return await self._written(admitted, admitted.key, progress=progress)
@@ -199,18 +201,19 @@ class Gateway:
         """Send a write, and note before and after what is known of it."""
         await self._once.sending(admitted)
         state: State = "unknown"
-        answer = ""
+        answer, sent = "", True
         try:
             arguments = with_key(admitted.contract, admitted.checked.arguments, key)
             result = await self._forwarded(admitted, arguments, progress=progress)
             state = _STATES.get(result.meta.status.side_effect, "not_done")
             answer = result.model_dump_json() if state == "done" else ""
+            sent = result.meta.status.side_effect != "not_started"
             return result
         except asyncio.CancelledError:
             await self._record_unknown(admitted)
             raise
         finally:
-            await self._once.ended(admitted, state, answer=answer)
+            await self._once.ended(admitted, state, answer=answer, sent=sent)
 
     def _replayed(self, earlier: WriteRow, admitted: Admitted) -> CallResult | None:
         """Return the answer that a write has already, because it was sent before; None where it is to be sent."""
@@ -360,6 +363,17 @@ class Gateway:
         except ImportError:
             raise MissingExtraError(package="mcp", extra="mcp") from None
         return partial(connect, timeout_s=timeout_s)
+
+
+def _other_call() -> CallError:
+    return CallError(
+        code="idempotency_conflict",
+        message="the write was not made: its idempotency key stands for another call, of another tool or with other "
+        "arguments",
+        hint="Choose a new idempotency key for a new write; repeat a write only unchanged.",
+        field="idempotency_key",
+        layer="precondition",
+    )
 
 
 def _place(part: Page, number: str | None) -> dict[str, Any]:

@@ -16,6 +16,12 @@ from toolsearch.model.request import Principal
 from toolsearch.store.writes import WriteRow
 
 _LOG = logging.getLogger("toolsearch.gateway")
+_USED = CallError(
+    code="confirmation_used",
+    message="the write was not made: this confirmation was used for a write before",
+    hint="One confirmation is good for one write. If another one is meant, call without it and confirm again.",
+    layer="precondition",
+)
 
 
 class WriteOnce:
@@ -50,12 +56,18 @@ class WriteOnce:
         return row if fresh else None
 
     async def sending(self, admitted: Admitted) -> None:
-        """Note that a write is about to be sent.
+        """Use up the confirmation and note that the write is about to be sent.
 
         Raises:
-            Refused: If it cannot be noted: then nobody would know of it after a crash, so it is not sent.
+            Refused: If the confirmation was used before; or if nothing can be noted: then nobody would know of the
+                write after a crash, so it is not sent.
         """
         try:
+            fresh = await asyncio.to_thread(
+                self._log.spend, admitted.evidence, expires=admitted.expires, now=self._clock()
+            )
+            if not fresh:
+                raise Refused(_USED, contract=admitted.contract, checked=admitted.checked)
             await self._note(admitted, "sent")
         except IndexStateError as error:
             _LOG.error("a write was not sent, as it could not be noted: %s", error)
@@ -63,9 +75,18 @@ class WriteOnce:
             told = CallError(code="not_noted", message=text, hint="Tell the user: only the operator can mend this.")
             raise Refused(told, contract=admitted.contract, checked=admitted.checked) from None
 
-    async def ended(self, admitted: Admitted, state: State, *, answer: str = "") -> None:
-        """Note what became of a write; where that fails, it stays `sent`, of which nobody knows the outcome."""
+    async def ended(self, admitted: Admitted, state: State, *, answer: str = "", sent: bool = True) -> None:
+        """Note what became of a write; where that fails, it stays `sent`, of which nobody knows the outcome.
+
+        Args:
+            admitted: The write.
+            state: What became of it.
+            answer: What was answered, as JSON.
+            sent: Whether anything went out; if not, its confirmation can be used again.
+        """
         try:
+            if not sent:
+                await asyncio.to_thread(self._log.restore, admitted.evidence)
             await self._note(admitted, state, answer=answer)
         except IndexStateError as error:
             _LOG.error("the outcome of a write could not be noted: %s", error)
@@ -78,5 +99,6 @@ class WriteOnce:
             state=state,
             at=self._clock(),
             answer=answer,
+            call=admitted.digest,
         )
         await asyncio.to_thread(self._log.note_write, row, principal=admitted.principal, remembered=self._remembered)

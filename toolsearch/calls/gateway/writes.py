@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
 from toolsearch.calls.gateway.confirm import digest
 from toolsearch.model.contract import ToolContract
 from toolsearch.model.request import Principal
-from toolsearch.store.writes import WriteRow
+from toolsearch.store.writes import CLOCK_SLACK, WriteRow
 
 State = Literal["sent", "done", "unknown", "not_done"]
 MAX_WRITES = 10_000
@@ -27,12 +27,19 @@ class WriteLog(Protocol):
     def note_write(self, row: WriteRow, *, principal: Principal, remembered: timedelta) -> None:
         """Note a write in place of an earlier one of its key."""
 
+    def spend(self, evidence: str, *, expires: datetime, now: datetime) -> bool:
+        """Note that a confirmation is used, and return whether it was not used before; atomic, and durable."""
+
+    def restore(self, evidence: str) -> None:
+        """Take back that a confirmation is used: its write was provably never sent."""
+
 
 class WritesInMemory:
     """Notes writes as long as the process lives, the oldest out first: for an index that is open for reading only."""
 
     def __init__(self) -> None:
         self._writes: OrderedDict[tuple[str, str | None, str], WriteRow] = OrderedDict()
+        self._spent: dict[str, datetime] = {}
 
     def write(self, key: str, *, principal: Principal) -> WriteRow | None:
         """Return the last write of a key, or None."""
@@ -45,6 +52,18 @@ class WritesInMemory:
         self._writes.move_to_end(place)
         while len(self._writes) > MAX_WRITES or next(iter(self._writes.values())).at < row.at - remembered:
             self._writes.popitem(last=False)
+
+    def spend(self, evidence: str, *, expires: datetime, now: datetime) -> bool:
+        """Note that a confirmation is used, and return whether it was not used before."""
+        self._spent = {word: until for word, until in self._spent.items() if until >= now - CLOCK_SLACK}
+        if evidence in self._spent:
+            return False
+        self._spent[evidence] = expires
+        return True
+
+    def restore(self, evidence: str) -> None:
+        """Take back that a confirmation is used."""
+        self._spent.pop(evidence, None)
 
 
 def is_idempotent(contract: ToolContract) -> bool:

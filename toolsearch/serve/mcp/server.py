@@ -22,9 +22,10 @@ from pydantic import ValidationError
 
 from toolsearch import __version__
 from toolsearch.calls.gateway.call import CallResult
+from toolsearch.calls.gateway.confirm import digest
 from toolsearch.model.contract import Frozen
 from toolsearch.model.errors import ToolSearchError
-from toolsearch.serve.mcp.approval import agreed, answered, ask, declined, may_ask
+from toolsearch.serve.mcp.approval import OpenQuestions, agreed, answered, ask, can_ask, declined, waits_for_a_person
 from toolsearch.serve.mcp.definitions import BY_NAME, INSTRUCTIONS, META_TOOLS, CallWriteTool, MetaTool
 from toolsearch.serve.mcp.verbs import Caller, Desk, answer, call_through, refused
 
@@ -45,10 +46,12 @@ class Handlers:
     Attributes:
         desk: Where answers come from.
         caller_of: On whose behalf.
+        questions: What people were asked and have not answered yet.
     """
 
     desk: Desk
     caller_of: CallerOf
+    questions: OpenQuestions = field(default_factory=OpenQuestions)
     listed: types.ListToolsResult = field(default_factory=lambda: types.ListToolsResult(tools=list(listed_tools())))
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -87,15 +90,20 @@ class Handlers:
     ) -> CallResult | types.InputRequiredResult:
         """Call a tool that writes, asking the person at the client for approval where the gateway wants one."""
         call = partial(call_through, desk=self.desk, caller=caller, progress=context.session.report_progress)
-        said, confirmation, result = answered(params), params.request_state, None
-        if said is None:
+        if not can_ask(context):
+            return await call(given)  # nobody was asked, whatever the message says
+        whom = digest([caller.principal.model_dump(mode="json"), caller.session, given.model_dump(mode="json")])
+        said, confirmation, result = answered(params), None, None
+        if said is not None and params.request_state is not None:
+            confirmation = self.questions.take(params.request_state, asked=whom)
+        if said is None or confirmation is None:
             result = await call(given)
-            if not may_ask(context, result, arguments=given.arguments):
+            if not waits_for_a_person(result, arguments=given.arguments):
                 return result
-            asked = await ask(context, result, arguments=given.arguments)
-            if isinstance(asked, types.InputRequiredResult):
-                return asked
-            said, confirmation = asked, result.error.confirmation if result.error else None
+            reply = await ask(context, result, arguments=given.arguments, questions=self.questions, asked=whom)
+            if isinstance(reply, types.InputRequiredResult):
+                return reply
+            said, confirmation = reply, result.error.confirmation if result.error else None
         if not agreed(said) or confirmation is None:
             return declined(result)
         approval = (await self.desk.gateway()).approve(confirmation)

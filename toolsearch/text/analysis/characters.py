@@ -25,8 +25,12 @@ _HONEST = re.compile(
     f"\\A\ufeff|\u00ad|(?<=[{_JOINING}])[\u200c\u200d]|(?<=[{_PICTURES}])\u200d(?=[{_PICTURES}])"
     f"|\U0001f3f4[\U000e0020-\U000e007e]{{1,6}}\U000e007f|[{_SELECTORS}]{{1,2}}(?![{_SELECTORS}])"
 )
+_HONEST_JOINERS = re.compile(
+    f"(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])|(?<=[{_PICTURES}])\u200d(?=[{_PICTURES}])"
+)
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]")
 _RUN = re.compile(f"[{_BLANK}]+|[{_SELECTORS}]{{3,}}")
+_UNSEEN = re.compile(f"[{_BLANK}\u2800]|(?<=[{_SELECTORS}])[{_SELECTORS}]")
 _DIRECTIONS = re.compile(f"[{_DIRECTION}]+")
 
 _LOOKALIKES = str.maketrans(
@@ -65,6 +69,24 @@ def escaped(text: str) -> str:
     return _CONTROLS.sub(_as_escapes, _INVISIBLE.sub(_as_escapes, text))
 
 
+def visible_text(text: str) -> str:
+    """Return the text as a person may be shown it before deciding: what is read is all there is.
+
+    Direction controls, zero-width and control characters, private and unassigned ones and lone surrogates are
+    written by their number (U+202E as u202e with a backslash), so that nothing is reordered, hidden or lost. Spaces
+    and line ends of every kind become a plain space or line feed. Joiners inside emoji and inside words of scripts
+    that need them stay. The work is linear in the length of the text.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n")
+    kept = {match.start() for match in _HONEST_JOINERS.finditer(text)}
+    return "".join(
+        character if at in kept or (character.isprintable() and not _UNSEEN.match(text, at)) else _shown(character)
+        for at, character in enumerate(text)
+    )
+
+
 def mixes_scripts(word: str) -> bool:
     """Tell whether a word puts Cyrillic or Greek letters among Latin ones."""
     return not word.isascii() and bool(_LATIN.search(word) and _FOREIGN.search(word))
@@ -84,7 +106,18 @@ def skeleton(name: str) -> str:
     return plain.replace("I", "l").replace("1", "l").replace("|", "l").lower().replace("0", "o").replace("rn", "m")
 
 
+def _shown(character: str) -> str:
+    if character == "\n" or unicodedata.category(character) in ("Zl", "Zp"):
+        return "\n"
+    if character == "\t" or unicodedata.category(character) == "Zs":
+        return " "
+    return _by_number(character)
+
+
 def _as_escapes(match: re.Match[str]) -> str:
-    return "".join(
-        f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}" for character in match[0]
-    )
+    return "".join(map(_by_number, match[0]))
+
+
+def _by_number(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
